@@ -66,8 +66,8 @@ class LaunchTrace:
     divergent: list[tuple[Block, float]]
     waiting: float  # the share of the time of warps that they wait at barriers
     recorded: float  # the smallest part of the groups that a trace has
-    # Sectors of global memory that atomic operations of warps touch, and how many of these
-    # operations have the same address, at most.
+    # Sectors of global memory that atomic operations of warps touch, and how many accesses to one
+    # sector take turns, at most: atomic operations, and those of warps that no first cache has.
     atomics: tuple[float, float] = (0.0, 0.0)
     waits: Waits | None = None  # None on a CPU, whose cores go on while memory is read
     # What the cores of a CPU do; None on other devices.
@@ -208,7 +208,7 @@ class Analyst:
             _divergent(counts, sizes, width),
             waiting,
             1 / max(counts.every, log.every),
-            _atomics(log, counts.program.sites, of_sites),
+            _atomics(log, counts.program.sites, of_sites, self._sector),
             None
             if scalar
             else waits_of(counts, log, self._line, self._sector, width, launch, units),
@@ -272,17 +272,30 @@ def _in_units(
 
 
 def _atomics(
-    log: AddressLog, sites: Sequence[Site], of_sites: Sequence[Accesses]
+    log: AddressLog, sites: Sequence[Site], of_sites: Sequence[Accesses], sector: int
 ) -> tuple[float, float]:
-    """Return the sectors that atomic operations touch, and the most operations of an address."""
-    atomic = np.array([each.kind == "atomic" and each.space == "global" for each in sites], bool)
+    """Return the sectors that atomic operations touch, and the most accesses that take turns.
+
+    Those are the atomic operations on a word, and the accesses of warps to its sector that no first
+    cache may have.
+    """
+    shared = np.array([each.space == "global" and not each.cached for each in sites], bool)
+    atomic = np.array([each.kind == "atomic" for each in sites], bool) & shared
     sectors = np.array([each.sectors for each in of_sites], float)
-    mine = atomic[log.site]
+    mine = shared[log.site]
     if not mine.any():
         return 0.0, 0.0
-    _, place = np.unique(log.trace.address[mine], return_inverse=True)
-    most = np.bincount(place, log.scales[log.site[mine]]).max()
-    return float(np.dot(sectors * atomic, log.scales)), float(most)
+    site, address = log.site[mine], log.trace.address[mine]
+    part = np.unique(address // sector, return_inverse=True)[1]
+    weight, changes = log.scales[site], atomic[site]
+    words, word = np.unique(address, return_inverse=True)
+    turns = np.zeros(part.max() + 1)
+    np.maximum.at(turns, part, np.bincount(word, weight * changes, len(words))[word])
+    # items of a warp that access a sector at the same moment share one access
+    pairs = np.stack([part, log.trace.numbers[mine]])[:, ~changes]
+    first = np.unique(pairs, axis=1, return_index=True)[1]
+    turns += np.bincount(pairs[0, first], weight[~changes][first], len(turns))
+    return float(np.dot(sectors * atomic, log.scales)), float(turns.max())
 
 
 def _work(counts: BlockCounts, log: AddressLog, order: BlockOrder, width: int) -> Work:

@@ -81,6 +81,8 @@ class Site:
     # How many loads of the block, each with the value of another one, come before it: 0 for none.
     # None if no item waits for it: a store, or an atomic operation whose result is not used.
     level: int | None = None
+    # Whether the first cache of a GPU may have it: not what is volatile, nor an atomic load.
+    cached: bool = True
 
 
 @dataclass(frozen=True)

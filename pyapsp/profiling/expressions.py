@@ -258,7 +258,8 @@ class Expressions:
             return
         if space in ("global", "local"):
             many = class_of(node.type)[1]
-            site = self._record(node, role, space, 0, node.type.get_size(), many, children)
+            cached = not node.type.is_volatile_qualified()
+            site = self._record(node, role, space, 0, node.type.get_size(), many, children, cached)
             self._wrap(node, node.type, site)
         elif space == "constant":
             self._add("constant")
@@ -320,6 +321,7 @@ class Expressions:
         size: int,
         many: int,
         address: Iterable[Cursor],
+        cached: bool = True,
     ) -> int:
         """Add a site of so many elements, and return its number.
 
@@ -331,7 +333,7 @@ class Expressions:
         where = self._unit.place(node.location.line)
         is_waited = role != "store" and begin(node) not in self._unused
         level = max(map(self._chain, address), default=0) if is_waited else None
-        self.sites.append(Site(*where, text, space, role, offset, size, self._block, level))
+        self.sites.append(Site(*where, text, space, role, offset, size, self._block, level, cached))
         return len(self.sites) - 1
 
     def _chain(self, node: Cursor) -> int:
@@ -459,7 +461,7 @@ class Expressions:
         access = _ATOMIC_ACCESS.fullmatch(node.spelling)
         role = "atomic" if access is None else access[1]
         size = max(target.get_size(), 4)
-        site = self._record(pointer, role, space, 0, size, 1, [pointer])
+        site = self._record(pointer, role, space, 0, size, 1, [pointer], cached=False)
         if self._probe == "addresses":
             self.edits.before(begin(pointer), f"(({kind.spelling}){self._access(site)}(")
         self._value(pointer)

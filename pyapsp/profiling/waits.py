@@ -141,6 +141,7 @@ def _of_memory(
     """
     waits, leaders = np.zeros((len(blocks), _OF_MEMORY)), np.zeros(len(sites))
     missed = traces.misses(log.trace, sector, log.site, len(sites))
+    missed[[not each.cached for each in sites]] = 1
     lines = traces.further_lines(log.trace, line, log.site, len(sites))
     levels: dict[tuple[int, int], list[int]] = {}
     for number, site in enumerate(sites):

@@ -509,6 +509,19 @@ def test_warps_wait_for_the_slowest_one_at_each_barrier(device, monkeypatch):
     assert found[0] == pytest.approx(4 * 16, rel=0.2)
 
 
+def test_the_first_cache_has_no_volatile_objects(device, monkeypatch):
+    """Of eight loads of a word one misses it, or all."""
+    monkeypatch.setattr(Device, "traits", replace(device.traits, scalar_groups=False))
+    queue, beyond = device.queue(), []
+    for space in ("", "volatile "):
+        body = f"for (int j = 0; j < 8; j++) x[i] = *({space}__global int *)(x + 128);"
+        recorder = Recorder(device, KERNEL % body, "k")
+        x = buffer_of(queue, np.zeros(4 * ITEMS, np.int32))
+        found = Analyst(device, 32).trace(recorder, queue, Shape((ITEMS,), (GROUP,)), [x]).waits
+        beyond.append(found.each[:, 0].tolist())
+    assert beyond == [[1] * 4, [8] * 4]
+
+
 def test_a_launch_accesses_no_more_than_its_buffers(device, monkeypatch):
     """All groups the same words, of which one group is recorded."""
     monkeypatch.setattr(record_module, "_LIMIT", 20_000)
@@ -528,6 +541,12 @@ def test_a_launch_accesses_no_more_than_its_buffers(device, monkeypatch):
         ("atomic_inc(x); x[i + 1] = 1;", (4, ITEMS)),
         ("atomic_inc(x + 8 * i);", (ITEMS, 1)),
         ("atomic_inc(tile + i); x[i] = 1;", (0, 0)),
+        # loads that no first cache has: one of each warp
+        ("x[i + 8] = *(volatile __global int *)x;", (0, ITEMS / 32)),
+        ("x[i + 8] = *(volatile __global int *)(x + i % 16);", (0, ITEMS / 32)),
+        ("x[i + 8] = *(volatile __global int *)x; atomic_inc(x + 1);", (4, ITEMS / 32 + ITEMS)),
+        ("x[i + 8] = *(volatile __global int *)x; atomic_inc(x + 9);", (4, ITEMS)),
+        ("x[i + 8] = x[0];", (0, 0)),
     ],
 )
 def test_sectors_of_atomic_operations_and_those_of_one_word(device, monkeypatch, body, expected):
