@@ -1,7 +1,8 @@
 """The choice of `method="auto"`: the method and distance type with the shortest predicted time.
 
-It depends on the graph, the options, the device and the tuning databases alone, never on the clock
-or on earlier calls: methods may round sums differently, and a call must always give the same bits.
+It depends on the graph, the options, the device, the tuning databases, the installed packages and
+the installed memory alone, never on the clock or on earlier calls: methods may round sums
+differently, and a call must always give the same bits.
 On a CPU one rule comes before times, because the constant time of kernels decides there: few rows
 up to a cutoff, or few vertices in all rows, of a graph without negative weights, are searched by
 ``dijkstra-cpu``, if Numba is installed. Their distances have the same bits: sums of a path are made

@@ -21,6 +21,7 @@ from pyapsp.base.errors import (
     CapabilityError,
     DeviceError,
     DiskSpaceError,
+    HostMemoryError,
     ParameterError,
     PyApspError,
 )
@@ -143,7 +144,7 @@ def _fault(request: Request) -> str | None:
         choice = next(problem.choices(request))
         plan = choice.method.plan(request.input, choice.options)
         answer = problem.settle(request, plan, choice.method.run(plan))
-    except (DeviceError, DiskSpaceError, ParameterError):
+    except (DeviceError, DiskSpaceError, HostMemoryError, ParameterError):
         raise  # the cause may be temporary, so that no result is stored
     except PyApspError as error:
         return f"{type(error).__name__}: {error}"

@@ -17,7 +17,13 @@ import pyapsp
 from pyapsp.all_pairs import batch
 from pyapsp.all_pairs.dense.fw_minplus import FwMinplus
 from pyapsp.device import doctor, verdicts
-from pyapsp.errors import DeviceError, DiskSpaceError, KernelBuildError, NegativeCycleError
+from pyapsp.errors import (
+    DeviceError,
+    DiskSpaceError,
+    HostMemoryError,
+    KernelBuildError,
+    NegativeCycleError,
+)
 from pyapsp.graph import generators
 from pyapsp.registry import trials
 from pyapsp.registry.tuning import database
@@ -131,6 +137,18 @@ def test_a_full_disk_is_said(device, monkeypatch):
     with pytest.raises(DiskSpaceError, match="make room"):
         solve(device)
     assert verdicts.failures(device.identity) == {}
+
+
+def test_a_host_without_memory_for_the_trial_is_no_fault(device, monkeypatch):
+    def full(self, plan):
+        raise HostMemoryError(2, "use a smaller graph")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(FwMinplus, "run", full)
+        with pytest.raises(HostMemoryError):
+            solve(device)
+    assert verdicts.failures(device.identity) == {}
+    assert solve(device).stats["method"] == "fw-minplus"
 
 
 def test_an_error_that_a_sound_answer_has_not_is_a_fault(device, monkeypatch):
