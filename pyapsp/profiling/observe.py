@@ -6,6 +6,7 @@ events. At other times nothing is changed, and nothing is slower.
 
 from __future__ import annotations
 
+import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -18,7 +19,7 @@ import pyopencl as cl
 
 from pyapsp.base.errors import DeviceError
 from pyapsp.base.json import Record
-from pyapsp.device import event_times
+from pyapsp.device import Device, event_times
 from pyapsp.device.kernels import Program
 from pyapsp.profiling.criteria import Span
 from pyapsp.profiling.record import Argument
@@ -198,7 +199,22 @@ class _Observer:
             (cl.Kernel, "set_arg", self._set_argument),
             (cl.Kernel, "set_args", self._set_arguments),
             (Program, "new_kernel", self._kernel),
+            (Device, "own_queue", self._own_queue),
         )
+
+    def _own_queue(
+        self, original: Callable[[Device], cl.CommandQueue]
+    ) -> Callable[[Device], cl.CommandQueue]:
+        """Give threads queues whose events have times."""
+        queues = threading.local()
+
+        def own_queue(device: Device) -> cl.CommandQueue:
+            own: dict[Device, cl.CommandQueue] = queues.__dict__.setdefault("own", {})
+            if device not in own:
+                own[device] = device.queue()
+            return own[device]
+
+        return own_queue
 
     def _kernel(
         self, original: Callable[[Program, str], cl.Kernel]

@@ -156,6 +156,7 @@ def test_memory_of_a_buffer_is_freed_when_no_command_uses_it(held, device):
 def test_a_thread_has_a_queue_of_its_own(device):
     queue = device.own_queue()
     assert device.own_queue() is queue
+    assert not queue.properties & cl.command_queue_properties.PROFILING_ENABLE
     assert queue in model._queues  # `drain` waits for it
     with ThreadPoolExecutor(1) as pool:
         other = pool.submit(device.own_queue).result()

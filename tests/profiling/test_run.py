@@ -286,3 +286,14 @@ def test_kernels_with_many_barriers(device):
     kernels = {each["kernel"]: each for each in record["kernels"]}
     assert kernels["bfs_luo_single"]["error"] is None
     assert kernels["bfs_luo_single"]["trace"]["operations"]["barrier"] > 0
+
+
+@pytest.mark.parametrize("call", [pyapsp.bfs, pyapsp.sssp])
+def test_commands_of_searches_have_times(call, device):
+    graph = generators.random_graph(30, seed=1)
+    call(graph, 0, device=device)
+    with observing() as timeline:
+        call(graph, 0, device=device)
+    assert timeline.commands
+    assert timeline.untimed == 0
+    assert not device.own_queue().properties & cl.command_queue_properties.PROFILING_ENABLE
