@@ -11,6 +11,7 @@ from pyapsp.base.errors import GraphError, PrecisionError
 from pyapsp.base.host import cores, share
 from pyapsp.base.reuse import empty
 from pyapsp.graph import Graph
+from pyapsp.graph.compressed import in_blocks
 from pyapsp.graph.negative_cycle import find_negative_cycle
 from pyapsp.numbers.bounds import proofs
 from pyapsp.numbers.precision import holds_all, infinity, name_of
@@ -71,20 +72,27 @@ def _check_each(graph: Graph, dtype: np.dtype) -> None:
     passed: set[str] = vars(graph).setdefault("_types_that_hold", set())
     if name_of(dtype) in passed:
         return
-    weights = graph.stored
-    with np.errstate(over="ignore", under="ignore"):
-        held = weights.astype(dtype)
-    lost = (held == 0) & (weights != 0)
-    if graph.dtype.kind == "i":
-        # compare as integers; a value that is rounded up to 2**63 could not be converted back
-        held = held.astype(np.float64)
-        lost |= (held >= 2.0**63) | (held < -(2.0**63))
-        lost[~lost] = held[~lost].astype(np.int64) != weights[~lost]
-    if lost.any():
-        better = "use float64"
-        if graph.dtype.kind == "i":
+    weights, whole = graph.stored.ravel(order="K"), graph.dtype.kind == "i"
+
+    def lost(start: int, stop: int) -> np.ndarray:
+        """Return the weights of a block that the type does not hold."""
+        some = weights[start:stop]
+        with np.errstate(over="ignore", under="ignore"):
+            held = some.astype(dtype)
+        wrong = (held == 0) & (some != 0)
+        if whole:
+            # compare as integers; what is rounded up to 2**63 could not be converted back
+            held = held.astype(np.float64)
+            wrong |= (held >= 2.0**63) | (held < -(2.0**63))
+            wrong[~wrong] = held[~wrong].astype(np.int64) != some[~wrong]
+        refused: np.ndarray = some[wrong]
+        return refused
+
+    for some in in_blocks(lost, weights.size):
+        if some.size:
             better = "use int64, or give the graph weights of a float type if they may be rounded"
-        raise PrecisionError(f"{dtype} does not hold the weight {weights[lost][0]}: {better}")
+            better = better if whole else "use float64"
+            raise PrecisionError(f"{dtype} does not hold the weight {some[0]}: {better}")
     passed.add(name_of(dtype))
 
 

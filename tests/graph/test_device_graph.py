@@ -206,6 +206,7 @@ def test_arrays_of_a_device_are_used_where_they_are(graph, device, sent):
     np.testing.assert_array_equal(pyapsp.bfs(there, 7).levels, levels)
 
 
+@pytest.mark.filterwarnings("ignore::pyopencl.CompilerWarning")  # of kernels of PyOpenCL
 def test_arrays_of_a_device_in_other_forms(graph, device, sent):
     queue = cl.CommandQueue(cl.Context([device.handle]))
     want = pyapsp.sssp(graph, 7, device=device).distances

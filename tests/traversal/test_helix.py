@@ -330,7 +330,11 @@ def test_the_device_wide_form(prefix, leaves, chunk, device, monkeypatch):
     monkeypatch.setattr(lists.Frontiers, "launch", noted)
     assert_right(device, balance="device", prefix=prefix, leaves=leaves, chunk=chunk)
     sums, levels = launched.count("helix_offsets"), launched.count("helix_filter")
-    assert sums == len(SOURCES) + (0 if prefix == "packed" else levels)
+    expected = len(SOURCES) + (0 if prefix == "packed" else levels)
+    if prefix == "packed" or device.traits.scalar_groups:
+        assert sums == expected
+    else:  # a list that duplicates of racing work-items made too long is filtered again
+        assert sums >= expected
 
 
 @pytest.mark.usefixtures("quickly")

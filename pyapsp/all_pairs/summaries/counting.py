@@ -145,7 +145,7 @@ class _Counting:
         ]
         self._buffers = [device.buffer(size) for size in sizes]
         self._state = device.buffer(4)
-        fill(device, self.queue, self._state, np.int32(0))
+        fill(device, self.queue, self._state, np.int32(0), 0, 1)
         shape = (groups * _GROUP,), (_GROUP,)
         sums = self._buffers[-1], np.int64(groups * self._size)
         program.kernel("clear_sums")(self.queue, *shape, *sums)
