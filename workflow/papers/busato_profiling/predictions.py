@@ -11,7 +11,6 @@ from papers.experiment import Case, Request
 from papers.runner import Runner
 from pyapsp.base.json import Record
 from pyapsp.errors import CapabilityError
-from pyapsp.profiling.observe import observing
 from pyapsp.profiling.suite import profile_device
 from pyapsp.registry import Check, Method, Problem, method, problem
 from pyapsp.registry import Request as Call
@@ -89,6 +88,9 @@ def launch_seconds(call: Callable[[], object], kernel: str, number: int) -> floa
 
     Of a call with fewer launches, it is the last one.
     """
+    # it parses kernels by libclang, which the extra profile installs
+    from pyapsp.profiling.observe import observing
+
     with observing() as timeline:
         call()
     launches = timeline.launches[kernel]
