@@ -226,12 +226,12 @@ save, flush, unlink = np.savez, host.flush, os.unlink
 def stopped(call):
     def then(*arguments, **named):
         call(*arguments, **named)
-        os.kill(os.getpid(), number)
+        signal.raise_signal(number)
     return then
 
 def unlink_late(path, **named):
     if number != signal.SIGINT:
-        os.kill(os.getpid(), number)
+        signal.raise_signal(number)
     unlink(path, **named)
 
 np.savez, host.flush, os.unlink = stopped(save), stopped(flush), unlink_late
@@ -266,7 +266,7 @@ tell = Engine._tell
 def stopped(engine):
     tell(engine)
     if engine._number == 1:
-        os.kill(os.getpid(), signal.SIGTERM)
+        signal.raise_signal(signal.SIGTERM)
 
 Engine._tell = stopped
 sys.exit(cli.main(sys.argv[1:]))
