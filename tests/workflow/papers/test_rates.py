@@ -32,3 +32,33 @@ def test_a_rate_is_the_work_over_the_time(experiment, rate, factor, work, tmp_pa
     for each in shown:
         done = factor * float(each[rate]) * float(each["ms: ours"]) / 1e3
         assert any(done == pytest.approx(amount, rel=1e-9) for amount in amounts)
+
+
+# The experiment, the columns of the prediction, of what was measured and of their quotient.
+PREDICTED = [
+    ("busato-profiling-predictions", "predicted ms", "measured ms"),
+    ("busato-profiling-joules", "predicted mJ", "measured mJ"),
+]
+
+
+@pytest.mark.parametrize(("experiment", "predicted", "measured"), PREDICTED)
+def test_errors_of_predictions_are_those_of_the_values_beside_them(
+    experiment, predicted, measured, tmp_path
+):
+    record = min(RECORDS.glob(f"*/papers/{experiment}-*.json"))
+    write_source("busato-profiling", [record], tmp_path)
+    pages = {}
+    for page in (tmp_path / "exhibits").glob("*.csv"):
+        with open(page, encoding="utf-8") as file:
+            pages[page.stem] = [*csv.DictReader(file)]
+    [runs] = [rows for rows in pages.values() if rows and rows[0].get(predicted)]
+    quotients = [float(each[predicted]) / float(each[measured]) for each in runs]
+    shown = [float(each["predicted / measured"]) for each in runs]
+    assert shown == pytest.approx(quotients, rel=0.01)
+    assert max(quotients) > 1.05 * min(quotients)
+
+    [accuracy] = [rows for rows in pages.values() if rows and rows[0].get("kernels")]
+    errors = sorted(100 * abs(each - 1) for each in quotients)
+    middle = (errors[(len(errors) - 1) // 2] + errors[len(errors) // 2]) / 2
+    found = [float(text) for name, text in accuracy[0].items() if name.startswith("median")]
+    assert found == [pytest.approx(middle, rel=0.01)]
