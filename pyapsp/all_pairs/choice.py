@@ -43,13 +43,13 @@ from pyapsp.registry.tuning.database import Databases, Unchanging, databases
 
 __all__ = [
     "Candidate",
-    "Question",
     "Ranking",
+    "RankingKey",
     "candidates",
     "choices",
-    "is_near",
     "ranked",
     "suited",
+    "suits_host_search",
 ]
 
 # The methods for a device without tuning rows: for the matrix, and for selected rows; and that for
@@ -57,15 +57,11 @@ __all__ = [
 _DEFAULT, _DEFAULT_ROWS, _SEVERAL, _LAST = "fw-minplus", "johnson", "fw-multidevice", "fw-outofcore"
 # The method for few rows up to a cutoff if the device is a CPU, and what few means. It rounds
 # float16 sums otherwise than kernels do.
-_NEARBY, _FEW = "dijkstra-cpu", 16
+_HOST_METHOD, _FEW_ROWS = "dijkstra-cpu", 16
 # It is also the method for more rows if all searches visit at most so many vertices, or this part
 # of all that rows have: the vectors of near-far are faster from four times as many on. As many of
-# the searches as the last number tell.
-_VISITS, _VISITED, _TOLD = 2**14, 64, 4
-_RULES = {
-    few: f"few {what} and a cutoff on a CPU, where a search may take less time than a launch"
-    for few, what in ((True, "sources"), (False, "vertices"))
-}
+# the searches as the last number says tell how many vertices are visited.
+_FEW_VISITS, _FEW_VISITS_PART, _SAMPLE = 2**14, 64, 4
 # For a device without tuning rows: a search spends the time of this many updates of a matrix on
 # one arc and one source.
 _UPDATES = 64
@@ -76,12 +72,14 @@ _CACHE_SIZE = 1024
 # Seconds that the host takes to convert an answer: a constant, and for each distance. If the answer
 # is converted while it comes from a device with its own memory, only the bytes count by which the
 # host writes more than comes.
-_CALL, _VALUE, _BYTE = 4e-5, 1e-9, 6.5e-11
-# Proofs of an upper bound of distances, and their time.
-_PROOFS = PROOFS
-# The seconds that the host takes for `Graph.sounded`: a constant, for each arc, for each vertex.
-# `sounded_within` takes up to three times as long. Solving must take this multiple of it.
-_SOUNDING, _WITHIN, _WORTH = (1.5e-4, 6e-9, 5e-8), 3, 8
+_CONVERSION, _CONVERSION_VALUE, _CONVERSION_BYTE = 4e-5, 1e-9, 6.5e-11
+# The seconds of the searches by which the host estimates reach and depth of a graph
+# (`Graph.sounded`): a constant, for each arc, for each vertex.
+_SOUNDING, _SOUNDING_ARC, _SOUNDING_VERTEX = 1.5e-4, 6e-9, 5e-8
+# `Graph.sounded_within` takes up to this multiple of it.
+_SOUNDING_WITHIN = 3
+# They are worth it if to solve takes at least this multiple of their time.
+_SOUNDING_WORTH = 8
 
 
 @dataclass(frozen=True)
@@ -117,8 +115,8 @@ class Candidate:
         return f"{self.method.id}{narrow} {time}"
 
 
-class Question(NamedTuple):
-    """The arguments of a ranking, and the key of its cache."""
+class RankingKey(NamedTuple):
+    """All on which a ranking depends, beside a bound of the distances: the key of its cache."""
 
     methods: tuple[type[AllPairsMethod], ...]
     databases: Databases
@@ -130,8 +128,8 @@ class Question(NamedTuple):
     helpers: tuple[Device, ...]
     checkpoints: bool  # whether checkpoints are to be written
     rows: int  # number of rows to compute
-    few: bool  # whether the rows are so few that a search from each source is probably fastest
-    alone: bool  # whether rows are selected, and the memory of the host is too small for all rows
+    few_rows: bool  # whether a search from each source is probably faster than the matrix
+    only_rows: bool  # whether rows are selected, and the memory of the host is too small for all
     on_host: bool  # whether the host has the rows, so that several devices may search for them
 
     def computed_in(self, dtype: np.dtype) -> AllPairsOptions:
@@ -150,7 +148,6 @@ class Question(NamedTuple):
 class Ranking:
     """The candidates for graphs with the same facts."""
 
-    question: Question  # the facts and options that decide, hashable
     choices: tuple[Candidate, ...]  # the best first
     gain: float  # the seconds that a proof of short distances can save
 
@@ -207,9 +204,10 @@ def choices(request: Request) -> Iterator[Choice]:
             raise error
         yield Choice(method, suited(method, graph, options, options.dtype), "as asked")
         return
-    if is_near(graph, options):  # before the facts, which may take longer than such a search
-        method = _method(_NEARBY)
-        rule = _RULES[options.count(graph.n) <= _FEW]
+    if suits_host_search(graph, options):  # before the facts, which may take longer than the search
+        method = _method(_HOST_METHOD)
+        what = "sources" if options.count(graph.n) <= _FEW_ROWS else "vertices"
+        rule = f"few {what} and a cutoff on a CPU, where a search may take less time than a launch"
         yield Choice(method, suited(method, graph, options, options.dtype), f"auto, {rule}")
     for each in candidates(graph, options):
         used = options if each.helpers else replace(options, helpers=())
@@ -241,37 +239,37 @@ def candidates(graph: Graph, options: AllPairsOptions) -> tuple[Candidate, ...]:
 
 def ranked(graph: Graph, options: AllPairsOptions) -> Ranking:
     """Return the ranking of the candidates; see `candidates`."""
-    some, rows = options.sources is not None, options.count(graph.n)
-    question = Question(
-        _methods(),
-        databases(),
-        graph.facts,
-        options.device,
-        options.dtype,
-        options.predecessors,
-        options.helpers,
-        options.checkpoint is not None,
-        rows,
-        some and _UPDATES * rows * graph.m < graph.n**3,
-        some and not _host_holds_all(graph, options),
-        options.device_rows is None,
+    selected, rows = options.sources is not None, options.count(graph.n)
+    key = RankingKey(
+        methods=_methods(),
+        databases=databases(),
+        facts=graph.facts,
+        device=options.device,
+        dtype=options.dtype,
+        predecessors=options.predecessors,
+        helpers=options.helpers,
+        checkpoints=options.checkpoint is not None,
+        rows=rows,
+        few_rows=selected and _UPDATES * rows * graph.m < graph.n**3,
+        only_rows=selected and not _host_holds_all(graph, options),
+        on_host=options.device_rows is None,
     )
     bound = distance_bound(graph)
-    ranking = _ranking(question, bound)
-    near, enough = options.cutoff, _WORTH * _sounding_seconds(graph)
-    if ranking.depends and ranking.seconds > (enough if near is None else _WITHIN * enough):
-        sounded = graph.sounded if near is None else graph.sounded_within(near)
-        question = question._replace(facts=sounded)
-        ranking = _ranking(question, bound)
-    for proof, price in _PROOFS if ranking.gain else ():
-        if ranking.gain > price(graph):
+    ranking = _ranking(key, bound)
+    if ranking.depends and ranking.seconds > _SOUNDING_WORTH * _sounding_seconds(graph, options):
+        cutoff = options.cutoff
+        sounded = graph.sounded if cutoff is None else graph.sounded_within(cutoff)
+        key = key._replace(facts=sounded)
+        ranking = _ranking(key, bound)
+    for proof, seconds in PROOFS if ranking.gain else ():
+        if ranking.gain > seconds(graph):
             proved = proof(graph)
             if proved < bound:
-                bound, ranking = proved, _ranking(question, proved)
+                bound, ranking = proved, _ranking(key, proved)
     return ranking
 
 
-def is_near(graph: Graph | SearchRows, options: AllPairsOptions) -> bool:
+def suits_host_search(graph: Graph | SearchRows, options: AllPairsOptions) -> bool:
     """Return whether little is to be found up to a cutoff, the device is a CPU, and the host can.
 
     That is few rows, or few vertices in all rows.
@@ -281,23 +279,23 @@ def is_near(graph: Graph | SearchRows, options: AllPairsOptions) -> bool:
         and options.device.kind == "cpu"
         and options.dtype != np.float16
         # it asks rows for nothing but negative weights
-        and _method(_NEARBY).unmet(cast("Graph", graph), options) is None
-        and (options.count(graph.n) <= _FEW or _visits_few(graph, options))
+        and _method(_HOST_METHOD).unmet(cast("Graph", graph), options) is None
+        and (options.count(graph.n) <= _FEW_ROWS or _visits_few(graph, options))
     )
 
 
 def _visits_few(graph: Graph | SearchRows, options: AllPairsOptions) -> bool:
     """Return whether the searches visit few vertices, if those from some of the sources do."""
     sources = options.rows(graph.n)
-    most = max(_VISITS, sources.size * graph.n // _VISITED) * _TOLD // sources.size
-    some = sources[np.arange(_TOLD) * sources.size // _TOLD, None]
-    rows = np.empty((_TOLD, graph.n), options.dtype)
-    return HostSearch(graph, options).fill(some, rows, None, most=most + 1) <= most
+    most = max(_FEW_VISITS, sources.size * graph.n // _FEW_VISITS_PART) * _SAMPLE // sources.size
+    sample = sources[np.arange(_SAMPLE) * sources.size // _SAMPLE, None]
+    rows = np.empty((_SAMPLE, graph.n), options.dtype)
+    return HostSearch(graph, options).fill(sample, rows, None, most=most + 1) <= most
 
 
-def _sounding_seconds(graph: Graph) -> float:
-    constant, arc, vertex = _SOUNDING
-    return constant + arc * graph.m + vertex * graph.n
+def _sounding_seconds(graph: Graph, options: AllPairsOptions) -> float:
+    seconds = _SOUNDING + _SOUNDING_ARC * graph.m + _SOUNDING_VERTEX * graph.n
+    return seconds if options.cutoff is None else _SOUNDING_WITHIN * seconds
 
 
 def _methods() -> tuple[type[AllPairsMethod], ...]:
@@ -320,12 +318,12 @@ def _host_holds_all(graph: Graph, options: AllPairsOptions) -> bool:
 
 # Predictions take as long as solving a small graph, and graphs with equal facts are common.
 @lru_cache(maxsize=_CACHE_SIZE)
-def _ranking(question: Question, bound: int | float) -> Ranking:
+def _ranking(key: RankingKey, bound: int | float) -> Ranking:
     """Rank the candidates, if no distance exceeds a bound."""
-    facts, options = question.facts, question.computed_in(question.dtype)
-    searches = question.alone or question.few
-    default = _method(_DEFAULT_ROWS if searches else _SEVERAL if question.helpers else _DEFAULT)
-    options = _variants(question, default, options)[0]
+    facts, options = key.facts, key.computed_in(key.dtype)
+    searches = key.only_rows or key.few_rows
+    default = _method(_DEFAULT_ROWS if searches else _SEVERAL if key.helpers else _DEFAULT)
+    options = _variants(key, default, options)[0]
     types = [Candidate(default, options.dtype, helpers=options.helpers)]
     narrow = narrower(facts, options.dtype, bound)
     if narrow is not None:
@@ -333,8 +331,7 @@ def _ranking(question: Question, bound: int | float) -> Ranking:
     # the narrowest type that a proof could allow for a graph with these facts
     shortest = narrower(facts, options.dtype, 0) or options.dtype
     known = {
-        dtype: _predictions(question, dtype)
-        for dtype in {shortest, *(kind.dtype for kind in types)}
+        dtype: _predictions(key, dtype) for dtype in {shortest, *(kind.dtype for kind in types)}
     }
     choices = [
         replace(kind, method=each.method, seconds=each.seconds, helpers=each.helpers)
@@ -352,14 +349,14 @@ def _ranking(question: Question, bound: int | float) -> Ranking:
     unknown = [kind for kind in types if (kind.method.id, kind.dtype) not in there]
     if default.unmet(facts, options) is not None:
         unknown = []
-    first = question.few and not any(choice.method.by_source for choice in choices)
+    first = key.few_rows and not any(choice.method.by_source for choice in choices)
     choices = [*unknown, *choices] if first else [*choices, *unknown]
     # its rows are in the memory of the host, or in a file in the folder of checkpoints
-    stored = not question.alone or options.checkpoint is not None
+    stored = not key.only_rows or options.checkpoint is not None
     if stored and (_LAST, options.dtype) not in there:
-        last = Candidate(_method(_LAST), options.dtype, helpers=question.helpers)
+        last = Candidate(_method(_LAST), options.dtype, helpers=key.helpers)
         choices.append(last)
-    return Ranking(question, _in_order(choices), gain)
+    return Ranking(_in_order(choices), gain)
 
 
 def _in_order(choices: Iterable[Candidate]) -> tuple[Candidate, ...]:
@@ -370,35 +367,36 @@ def _in_order(choices: Iterable[Candidate]) -> tuple[Candidate, ...]:
 
 
 def _variants(
-    question: Question, method: AllPairsMethod, options: AllPairsOptions
+    key: RankingKey, method: AllPairsMethod, options: AllPairsOptions
 ) -> list[AllPairsOptions]:
     """Return the options for all devices; of a search then those for the main one alone.
 
     Too little work is done sooner by one device. A matrix method itself decides who takes part.
     """
-    if not (method.by_source and question.helpers):
+    if not (method.by_source and key.helpers):
         return [options]
     alone = [replace(options, helpers=())]
-    return [options, *alone] if question.on_host and method.multidevice else alone
+    return [options, *alone] if key.on_host and method.multidevice else alone
 
 
-def _predictions(question: Question, dtype: np.dtype) -> list[Candidate]:
+def _predictions(key: RankingKey, dtype: np.dtype) -> list[Candidate]:
     """Return the methods with a prediction in this type, each with the devices that suit it."""
-    options, choices = question.computed_in(dtype), []
-    conversion, values = 0.0, question.rows * question.facts.n
-    if dtype != question.dtype:
-        on_the_way = staging.suits(options.device.handle, values * question.dtype.itemsize)
-        wider = question.dtype.itemsize - dtype.itemsize
-        conversion = _CALL + values * (wider * _BYTE if on_the_way else _VALUE)
-    with Unchanging(question.databases):
-        for method in (cls() for cls in question.methods):
-            if question.alone and not method.by_source:
+    options, choices = key.computed_in(dtype), []
+    conversion, values = 0.0, key.rows * key.facts.n
+    if dtype != key.dtype:
+        on_the_way = staging.suits(options.device.handle, values * key.dtype.itemsize)
+        wider = key.dtype.itemsize - dtype.itemsize
+        per_value = wider * _CONVERSION_BYTE if on_the_way else _CONVERSION_VALUE
+        conversion = _CONVERSION + values * per_value
+    with Unchanging(key.databases):
+        for method in (cls() for cls in key.methods):
+            if key.only_rows and not method.by_source:
                 continue
             found = []
-            for used in _variants(question, method, options):
-                if method.unmet(question.facts, used) is not None:
+            for used in _variants(key, method, options):
+                if method.unmet(key.facts, used) is not None:
                     continue
-                seconds = method.predicted(question.facts, used, question.rows)
+                seconds = method.predicted(key.facts, used, key.rows)
                 if seconds is not None:
                     found.append((seconds + conversion, used.helpers))
             if found:

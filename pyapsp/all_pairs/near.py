@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pyapsp.all_pairs.choice import is_near
+from pyapsp.all_pairs.choice import suits_host_search
 from pyapsp.all_pairs.sparse.dijkstra_cpu import Threads
 from pyapsp.base.dry import is_dry
 from pyapsp.base.host import cores
@@ -40,7 +40,7 @@ def near_rows(
     dtype, shape = np.dtype(np.float64), (sources.size, graph.n)
     options = AllPairsOptions(choose(), dtype, predecessors, sources=sources, cutoff=cutoff)
     options = options.computed_in(dtype)
-    if is_dry() or not is_near(graph, options):
+    if is_dry() or not suits_host_search(graph, options):
         return None
     distances = empty(shape, dtype)
     before = empty(shape, np.dtype(np.int32)) if predecessors else None

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from pyapsp.all_pairs.choice import is_near
+from pyapsp.all_pairs.choice import suits_host_search
 from pyapsp.all_pairs.solver import solve
 from pyapsp.device import DeviceLike
 from pyapsp.graph import Graph
@@ -70,4 +70,4 @@ def _ends_early(
         sources=np.array([source]),
         cutoff=farthest(cutoff, "solve"),
     )
-    return is_near(graph, options.computed_in(number))
+    return suits_host_search(graph, options.computed_in(number))

@@ -58,8 +58,8 @@ def set_scalar(device, monkeypatch):
 @pytest.fixture
 def proofs(monkeypatch):
     """Let a proof cost nothing."""
-    free = [(proof, lambda graph: -1.0) for proof, _ in choice._PROOFS]
-    monkeypatch.setattr(choice, "_PROOFS", free)
+    free = [(proof, lambda graph: -1.0) for proof, _ in choice.PROOFS]
+    monkeypatch.setattr(choice, "PROOFS", free)
 
 
 def chosen(graph, device, dtype="float64"):
@@ -144,7 +144,7 @@ def test_a_conversion_on_the_way_costs_the_bytes_it_adds(rows, device, monkeypat
     seconds = {each.dtype.name: each.seconds for each in answer if each.method.id == "fw-minplus"}
     # the host writes eight bytes for two that come
     price = seconds["uint16"] - seconds["float64"]
-    assert price == pytest.approx(choice._CALL + 150**2 * 6 * choice._BYTE)
+    assert price == pytest.approx(choice._CONVERSION + 150**2 * 6 * choice._CONVERSION_BYTE)
 
 
 def test_narrow_where_it_is_proved(rows, device):
@@ -191,7 +191,7 @@ def proved(monkeypatch):
 
         return try_it
 
-    monkeypatch.setattr(choice, "_PROOFS", [(noted(p), price) for p, price in choice._PROOFS])
+    monkeypatch.setattr(choice, "PROOFS", [(noted(p), price) for p, price in choice.PROOFS])
     return tried
 
 
@@ -516,8 +516,8 @@ def test_the_tightest_of_all_bounds_counts(monkeypatch, rows, device):
     assert bounds.hop_bound(graph) == 8 * 10**8
     assert bounds.eccentricity_bound(graph) == 16 * 10**8
     assert pyapsp.solve(graph, dtype="auto", device=device).distances.dtype == np.int32
-    free = [(proof, lambda graph: -1.0) for proof, _ in choice._PROOFS]
-    monkeypatch.setattr(choice, "_PROOFS", free)
+    free = [(proof, lambda graph: -1.0) for proof, _ in choice.PROOFS]
+    monkeypatch.setattr(choice, "PROOFS", free)
     rows(("fw-minplus", "float64", 50, 1e6), ("fw-minplus", "int32", 50, 1e9))
     assert chosen(graph, device)[0] == ("fw-minplus", "int32")
 
@@ -748,7 +748,7 @@ def test_few_rows_up_to_a_cutoff_are_searched_by_the_host(device, monkeypatch):
     assert [first(graph, count) for count in (1, 16)] == ["dijkstra-cpu"] * 2
     assert "few sources and a cutoff" in pyapsp.explain(graph, sources=[3], cutoff=2, device=device)
     negative = graph.with_weights(graph.weights - 2)
-    monkeypatch.setattr(choice, "_VISITS", 17)
+    monkeypatch.setattr(choice, "_FEW_VISITS", 17)
     others = [first(graph, 17, 1e3), first(graph, 4, None), first(negative, 4)]
     others.append(first(graph, 4, dtype="float16"))  # the host rounds it later
     assert "dijkstra-cpu" not in others
@@ -778,14 +778,14 @@ def test_few_rows_have_the_bits_of_the_device(dtype, device):
 
 def test_predictions_of_narrower_types_know_the_type_of_the_answer(device, monkeypatch):
     """It decides how the matrix comes to the host, and so how it goes to the device."""
-    asked, computed = [], choice.Question.computed_in
+    asked, computed = [], choice.RankingKey.computed_in
 
     def kept(self, dtype):
         options = computed(self, dtype)
         asked.append((dtype, options.dtype, options.answer))
         return options
 
-    monkeypatch.setattr(choice.Question, "computed_in", kept)
+    monkeypatch.setattr(choice.RankingKey, "computed_in", kept)
     monkeypatch.setattr(choice, "_rankings", {}, raising=False)
     pyapsp.solve(random_graph(33, 200, 9, seed=77), dtype="float64", device=device)
     assert {each.name for each, _, _ in asked} > {"float64"}

@@ -85,7 +85,7 @@ def test_other_rows_are_solved(why, device, monkeypatch):
         lambda *given, **options: asked.append(options) or solve(*given, **options),
     )
     indices, limit = range(17 if why == "many" else 16), np.inf if why == "none" else 8
-    monkeypatch.setattr(choice, "_VISITS", 17)  # each visits more than one vertex
+    monkeypatch.setattr(choice, "_FEW_VISITS", 17)  # each visits more than one vertex
     if why == "GPU":
         monkeypatch.setitem(vars(device), "kind", "gpu")
     if why == "Numba":
@@ -111,8 +111,8 @@ def test_few_vertices_of_many_rows_are_searched_on_the_host(sources, cutoff, dev
     """A vertex of a path has 2 cutoff + 1 near ones; the rows have 400 values each."""
     line = np.arange(399)
     path = Graph.from_arcs(400, line, line + 1, np.ones(399), directed=False)
-    monkeypatch.setattr(choice, "_VISITS", 1)
-    monkeypatch.setattr(choice, "_VISITED", 20)
+    monkeypatch.setattr(choice, "_FEW_VISITS", 1)
+    monkeypatch.setattr(choice, "_FEW_VISITS_PART", 20)
     rows = None if sources is None else np.arange(sources)[::-1]
     found = pyapsp.solve(path, sources=rows, cutoff=cutoff, device=device)
     assert (found.stats["method"] == "dijkstra-cpu") == (cutoff == 5)

@@ -242,7 +242,7 @@ def test_mapped_rows_are_written_while_the_run_goes_on(graph, monkeypatch, devic
 def test_out_of_a_narrow_run_is_converted_block_by_block(graph, monkeypatch, device):
     """What `auto` holds in 16 bits goes into the caller's floats, with no matrix between."""
     monkeypatch.setattr(choice, "_UPDATES", 0)  # it takes a sparse method
-    monkeypatch.setattr(choice, "_VISITS", 0)  # of the device
+    monkeypatch.setattr(choice, "_FEW_VISITS", 0)  # of the device
     out = np.empty((150, 150))
     result = pyapsp.solve(
         graph, sources=np.arange(150), out=out, cutoff=30, predecessors=True, device=device
@@ -421,6 +421,7 @@ def test_progress_of_blocks(graph, device):
 def test_one_plan_and_one_upload(graph, method, monkeypatch, predict, device):
     kind = next(each for each in BY_SOURCE if each.id == "apsp-tasks")
     predict(kind, lambda rows: 1e-12)
+    pyapsp.solve(graph, method, device=device)  # the self test of "auto", which plans, too
     calls = []
     for name in ("plan", "open"):
         original = getattr(kind, name)

@@ -153,7 +153,9 @@ def test_auto_takes_it_for_several_devices(device, monkeypatch):
 
 def test_a_narrow_type_and_predecessors(device, monkeypatch):
     """The rows are held in uint16, from which predecessors are found, and become float64."""
-    monkeypatch.setattr(choice, "_CALL", -1.0)  # so small a graph may not be worth a conversion
+    monkeypatch.setattr(
+        choice, "_CONVERSION", -1.0
+    )  # so small a graph may not be worth a conversion
     graph = generators.random_graph(300, 2000, 9, seed=1)
     result = pyapsp.solve(graph, device=[device, device], predecessors=True)
     assert (result.stats["method"], result.stats["held_dtype"]) == ("fw-multidevice", "uint16")
