@@ -239,4 +239,4 @@ def explain(
     candidates = runs.Candidates(request)
     for planned in candidates:
         return "\n".join(reasons(request, planned.choice, planned.plan, candidates.refused()))
-    raise candidates.least()
+    raise candidates.error()

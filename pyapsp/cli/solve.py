@@ -321,7 +321,7 @@ def _dry_run(graph: Graph, call: Arguments, arguments: argparse.Namespace) -> in
     candidates = runs.Candidates(request)
     planned = next(iter(candidates), None)
     if planned is None:
-        raise candidates.least()
+        raise candidates.error()
     plan, options, chosen = planned.plan, request.options, planned.method
     assert isinstance(chosen, AllPairsMethod)
     seconds, lines = planned.choice.seconds, reasons(request, planned.choice, plan)

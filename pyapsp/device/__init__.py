@@ -7,7 +7,7 @@ module with facts about vendors. :mod:`~pyapsp.device.doctor` reports why a devi
 from __future__ import annotations
 
 from pyapsp.device.capabilities import Capabilities
-from pyapsp.device.failures import device_errors, let_go
+from pyapsp.device.failures import clear_locals, device_errors
 from pyapsp.device.model import Device, event_seconds, event_times
 from pyapsp.device.quirks import Traits
 from pyapsp.device.selection import DeviceLike, choose, devices, no_device
@@ -18,10 +18,10 @@ __all__ = [
     "DeviceLike",
     "Traits",
     "choose",
+    "clear_locals",
     "device_errors",
     "devices",
     "event_seconds",
     "event_times",
-    "let_go",
     "no_device",
 ]

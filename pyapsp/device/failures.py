@@ -14,7 +14,7 @@ from pyapsp.device import loader
 if TYPE_CHECKING:
     from pyapsp.device.model import Device
 
-__all__ = ["device_errors", "let_go"]
+__all__ = ["clear_locals", "device_errors"]
 
 
 @contextmanager
@@ -45,14 +45,14 @@ def device_errors(device: Device, needed: int) -> Iterator[None]:
         device.drain()
         if not isinstance(error, cl.Error):
             raise
-        let_go(error)
+        clear_locals(error)
         if isinstance(error, cl.MemoryError):
             hint = f"{device.name} could not allocate it ({error})"
             raise DeviceMemoryError(needed, device.capabilities.global_memory, hint) from None
         raise DeviceError(f"{device.name} failed: {error}") from error
 
 
-def let_go(error: BaseException) -> None:
+def clear_locals(error: BaseException) -> None:
     """Clear the local variables of the frames of an error, and of the errors before it.
 
     A notebook stores the last error, and so does code that tries an alternative. A stored error

@@ -38,12 +38,12 @@ def devices() -> list[Device]:
     NoDeviceError
         PyOpenCL is missing.
     """
-    return _asked()[0]
+    return _devices_and_faults()[0]
 
 
 def failed() -> list[str]:
     """Return a message for each driver that failed when it was asked for its devices."""
-    return _asked()[1]
+    return _devices_and_faults()[1]
 
 
 def no_device() -> NoDeviceError:
@@ -51,7 +51,7 @@ def no_device() -> NoDeviceError:
     return loader.no_device(failed())
 
 
-def _asked() -> tuple[list[Device], list[str]]:
+def _devices_and_faults() -> tuple[list[Device], list[str]]:
     """Return the usable devices, best first, and the messages of `failed`."""
     cl = loader.opencl()
     found: list[Device] = []

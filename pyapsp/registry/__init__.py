@@ -18,7 +18,7 @@ from pyapsp.registry.index import (
 )
 from pyapsp.registry.limits import check_limits, check_memory
 from pyapsp.registry.order import in_order
-from pyapsp.registry.request import request
+from pyapsp.registry.request import Limits, request
 from pyapsp.registry.steps import (
     Answer,
     AnyPlan,
@@ -40,6 +40,7 @@ __all__ = [
     "Check",
     "Choice",
     "Hashed",
+    "Limits",
     "Loaded",
     "Method",
     "OpaquePlan",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Sequence
-from functools import cache, lru_cache
+from functools import cache
 from typing import TypeVar
 
 from pyapsp.base.errors import ParameterError
@@ -32,9 +32,6 @@ _RENAMED = {
     "sssp-tasks": "apsp-tasks",
     "sssp-tasks-unshared": "apsp-tasks-unshared",
 }
-
-# Number of kept orders.
-_KEPT = 64
 
 _methods: dict[str, type[Method]] = {}
 _problems: dict[str, Problem] = {}
@@ -100,7 +97,7 @@ def problem(name: str) -> Problem:
         importlib.import_module(_MODULES[name])
     if not given or name not in _problems:
         known = list(dict.fromkeys([*_MODULES, *_problems]))
-        raise ParameterError.of("problem", "registry", f"one of {', '.join(known)}", name, known)
+        raise ParameterError.of("problem", "pyapsp", f"one of {', '.join(known)}", name, known)
     return _problems[name]
 
 
@@ -148,12 +145,12 @@ def methods(problem: str | None = None) -> tuple[type[Method], ...]:
     if problem is None:
         return Methods(cls for each in problems() for cls in methods(each.id))
     _import_packages(_problem_of(problem).packages)
-    return _in_order(problem, tuple(_methods.values()))
+    return _sorted(problem, tuple(_methods.values()))
 
 
-# A small solve asks twice; to sort them took 14 us each time.
-@lru_cache(maxsize=_KEPT)
-def _in_order(problem: str, registered: tuple[type[Method], ...]) -> tuple[type[Method], ...]:
+# Every call asks, and to sort takes a noticeable part of a small one.
+@cache
+def _sorted(problem: str, registered: tuple[type[Method], ...]) -> tuple[type[Method], ...]:
     """Sort the methods of a problem, whose registration depends on what was imported first."""
     found = (cls for cls in registered if cls.problem == problem)
     return Methods(sorted(found, key=lambda cls: (cls.area, cls.id)))
@@ -183,11 +180,12 @@ def method(name: str, **parameters: int | str) -> Method:
         If there is no such method, parameter or value.
     """
     if isinstance(name, str):
-        for each in ("", *_MODULES, *_problems):
-            if each:
-                methods(each)
+        for each in (*_MODULES, *_problems):
             if name in _methods:
-                return _methods[name](**parameters)
+                break
+            methods(each)  # imports them
+        if name in _methods:
+            return _methods[name](**parameters)
     raise _unknown(name, "method", [cls.id for cls in methods()])
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 from pyapsp.device import DeviceLike, choose
 from pyapsp.graph.validation import flag
@@ -18,7 +18,15 @@ if TYPE_CHECKING:
     from pyapsp.base.json import Json
     from pyapsp.registry.steps import Options
 
-__all__ = ["request"]
+__all__ = ["Limits", "request"]
+
+
+class Limits(TypedDict, total=False):
+    """The arguments that the functions of all problems have, beside the device."""
+
+    memory_limit: int | None
+    progress: Callable[[int, int], None] | None
+    fallback: bool
 
 
 def request(

@@ -20,7 +20,7 @@ import numpy as np
 from pyapsp.base.dry import needed
 from pyapsp.base.errors import DeviceError, DeviceMemoryError, FallbackWarning, StallError
 from pyapsp.base.json import Json, Record
-from pyapsp.device import let_go
+from pyapsp.device import clear_locals
 from pyapsp.device.kernels.residents import Residents, release_all, residents
 from pyapsp.graph import Graph
 from pyapsp.registry.algorithm import Method
@@ -55,14 +55,14 @@ class Planned:
         try:
             return self.method.run(self.plan)
         except DeviceMemoryError as error:
-            let_go(error)
+            clear_locals(error)
             # other programs, or other devices of this run, may leave less memory than planned
             if not release_all():
                 raise
             return self.method.run(self.plan)
         finally:
-            for there in used:
-                there.trim()
+            for each in used:
+                each.trim()
 
     def load(self) -> Loaded:
         """Return the input on the device, ready for runs of the kernels alone."""
@@ -70,22 +70,30 @@ class Planned:
         return self.method.load(self.plan)
 
     def _make_room(self) -> list[Residents]:
-        """Release arrays that stay on the devices as far as the plan needs their memory."""
-        plan, all_of_them = self.plan, []
+        """Release arrays that stay on the devices as far as the plan needs their memory.
+
+        Returns
+        -------
+        list of Residents
+            Those of the devices of the plan.
+        """
+        plan = self.plan
         if not plan.device_bytes:
             return []
+        used = []
         for device in plan.options.devices:
-            there, options = residents(device.context), plan.options
+            resident = residents(device.context)
+            options = plan.options
             if device is not options.device:
                 options = replace(options, device=device)
             spare = max(options.memory - plan.device_bytes, 0)
-            if there.nbytes > spare:
-                # what the plan needs may be there already
+            if resident.nbytes > spare:
+                # arrays of the input may be on the device already
                 attributes = getattr(plan.input, "__dict__", {}).values()
-                own = there.bytes_of(each for each in attributes if isinstance(each, np.ndarray))
-                there.shrink(spare + own)
-            all_of_them.append(there)
-        return all_of_them
+                own = resident.bytes_of(each for each in attributes if isinstance(each, np.ndarray))
+                resident.shrink(spare + own)
+            used.append(resident)
+        return used
 
 
 class Candidates:
@@ -152,7 +160,7 @@ class Candidates:
             The error, if no other method may run for this request, or it is of another kind than a
             stall or a lack of memory.
         """
-        let_go(error)
+        clear_locals(error)
         method = self._last
         if method is None or not self._request.may_fall_back or not isinstance(error, _TEMPORARY):
             raise error
@@ -163,8 +171,8 @@ class Candidates:
             stacklevel=2,
         )
 
-    def least(self) -> DeviceError:
-        """Return the error of the plan that needs the least memory."""
+    def error(self) -> DeviceError:
+        """Return the error to raise if none could run: that of the plan that needs least memory."""
         errors = [error for _, error in self._errors]
         return min(errors, key=lambda error: getattr(error, "needed", math.inf))
 
@@ -210,7 +218,7 @@ def load(request: Request) -> tuple[AnyPlan, Loaded]:
     candidates = Candidates(request)
     for planned in candidates:
         return planned.plan, planned.load()
-    raise candidates.least()
+    raise candidates.error()
 
 
 def _first(candidates: Candidates) -> tuple[Planned, Any]:
@@ -219,7 +227,7 @@ def _first(candidates: Candidates) -> tuple[Planned, Any]:
             return planned, planned.run()
         except DeviceError as error:
             candidates.refuse(error)
-    raise candidates.least()
+    raise candidates.error()
 
 
 def solve(request: Request, started: float | None = None) -> Solved:

@@ -15,8 +15,6 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import cache, partial
 
-import numpy as np
-
 from pyapsp.base.errors import (
     CapabilityError,
     DeviceError,
@@ -29,7 +27,6 @@ from pyapsp.base.version import __version__
 from pyapsp.device import verdicts
 from pyapsp.device.kernels import source
 from pyapsp.device.verdicts import verdict
-from pyapsp.numbers.precision import name_of
 from pyapsp.registry import Method, OpaquePlan, Options, Problem, Request
 from pyapsp.registry import problem as problem_of
 
@@ -53,12 +50,12 @@ def refusal(method: Method, plan: OpaquePlan) -> DeviceError | None:
     """
     problem = problem_of(method.problem)
     for device in plan.options.devices:
-        there = plan
+        on_device = plan
         if device is not plan.options.device:
-            there = replace(plan, options=replace(plan.options, device=device))
-        trial = partial(_trial, problem, method, there)
+            on_device = replace(plan, options=replace(plan.options, device=device))
+        trial = partial(_trial, problem, method, on_device)
         try:
-            fault = fault_of(method.id, there.options, trial)
+            fault = fault_of(method.id, on_device.options, trial)
         except DeviceError as error:
             return error
         if fault is not None:
@@ -85,13 +82,13 @@ def fault_of(method: str, options: Options, trial: Callable[[], str | None]) -> 
             _log.warning("%s failed its self test on %s: %s", method, device, fault)
         return fault
 
-    subject = _subject(method, options.dtype, _asked(options))
+    subject = _subject(method, options)
     return verdict(device.identity, subject, code(), warned)
 
 
 def remember(method: str, options: Options, fault: str) -> None:
     """Store the fault of a method that the command ``pyapsp selftest`` found."""
-    subject = _subject(method, options.dtype, _asked(options))
+    subject = _subject(method, options)
     verdicts.remember(options.device.identity, subject, code(), fault)
 
 
@@ -104,13 +101,14 @@ def code() -> str:
     return f"{__version__} {text.hexdigest()[:16]}"
 
 
-def _asked(options: Options) -> dict[str, bool]:
+def _deciding(options: Options) -> dict[str, bool]:
     """Return the options that decide which kernels run, in addition to method and type."""
     return {"predecessors": True} if getattr(options, "predecessors", False) else {}
 
 
-def _subject(method: str, dtype: np.dtype, asked: dict[str, bool]) -> str:
-    return " ".join([method, name_of(dtype), *asked])
+def _subject(method: str, options: Options) -> str:
+    """Return the name of a test, under which its result is stored."""
+    return " ".join([method, options.dtype_name, *_deciding(options)])
 
 
 def _trial(problem: Problem, method: Method, plan: OpaquePlan) -> str | None:
@@ -118,22 +116,22 @@ def _trial(problem: Problem, method: Method, plan: OpaquePlan) -> str | None:
     options, known = plan.options, type(method).choices
     given = {name: value for name, value in plan.parameters.items() if name in known}
     for family in problem.families:
-        some, fault = problem.sample(_SIZE, family, 0, method.requires), None
+        sample = problem.sample(_SIZE, family, 0, method.requires)
         for parameters in (given, method.parameters):
             # a small input may not allow the plan's parameters, and a plan may have other values
             # than a user may give
             with suppress(ParameterError):
                 request = problem.ask(
-                    some,
+                    sample,
                     type(method)(**parameters),
                     dtype=options.dtype,
                     device=options.device,
-                    **_asked(options),
+                    **_deciding(options),
                 )
                 fault = _fault(request)
+                if fault is not None:
+                    return f"{family}, {options.dtype}: {fault}"
                 break
-        if fault is not None:
-            return f"{family}, {options.dtype}: {fault}"
     return None
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -18,24 +18,15 @@ from pyapsp.graph.device_graph import devices_for
 from pyapsp.graph.validation import choice, flag
 from pyapsp.numbers.precision import name_of, only_int32, resolve
 from pyapsp.paths import KEEPS, PathOptions, farthest, vertices_of
-from pyapsp.registry import Method, Request, request
+from pyapsp.registry import Limits, Method, Request, request
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+__all__ = ["NO_LEVEL", "SearchArguments", "default_source", "requested", "sourced"]
+
 #: The level of a vertex without a path.
 NO_LEVEL = -1
-
-
-__all__ = ["NO_LEVEL", "Limits", "SearchArguments", "default_source", "requested", "sourced"]
-
-
-class Limits(TypedDict, total=False):
-    """The arguments that the functions of all problems have, beside the device."""
-
-    memory_limit: int | None
-    progress: Callable[[int, int], None] | None
-    fallback: bool
 
 
 class SearchArguments(Limits, total=False):

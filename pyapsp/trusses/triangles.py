@@ -18,8 +18,7 @@ from pyapsp.graph.device_graph import device_for
 from pyapsp.graph.frames import Tabular
 from pyapsp.graph.validation import flag
 from pyapsp.paths.result import RECORDED, Explained, Recorded
-from pyapsp.registry import Method, Request, request, runs
-from pyapsp.traversal.request import Limits
+from pyapsp.registry import Limits, Method, Request, request, runs
 from pyapsp.trusses.counts import TriangleOptions
 from pyapsp.trusses.simple import loops, undirected
 

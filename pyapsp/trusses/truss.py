@@ -21,8 +21,7 @@ from pyapsp.graph.frames import Tabular
 from pyapsp.graph.rows import starts_among
 from pyapsp.numbers.precision import only_int32
 from pyapsp.paths.result import RECORDED, Explained, Recorded
-from pyapsp.registry import Method, Request, request, runs
-from pyapsp.traversal.request import Limits
+from pyapsp.registry import Limits, Method, Request, request, runs
 from pyapsp.trusses.decomposition import TrussOptions
 from pyapsp.trusses.simple import edges, undirected
 

@@ -173,6 +173,11 @@ def test_methods_of_another_problem_are_refused(problem, device):
             problem.ask(given, asked, device=device)
 
 
+def test_an_unknown_problem_is_named():
+    with pytest.raises(ParameterError, match="'problem' parameter of pyapsp must"):
+        pyapsp.problem("mine.gr")
+
+
 def test_every_method_says_where_it_comes_from():
     ids = [method.id for method in pyapsp.methods()]
     assert len(set(ids)) == len(ids)

@@ -28,9 +28,8 @@ from pyapsp.numbers.precision import only_int32
 from pyapsp.paths import KEEPS
 from pyapsp.paths.device_rows import DeviceRows
 from pyapsp.paths.result import RECORDED, Explained, Recorded
-from pyapsp.registry import Method, Request, request, runs
+from pyapsp.registry import Limits, Method, Request, request, runs
 from pyapsp.traversal.components.component_methods import ComponentOptions
-from pyapsp.traversal.request import Limits
 
 if TYPE_CHECKING:
     import pyopencl.array as cl_array

@@ -10,9 +10,8 @@ from numpy.typing import DTypeLike
 
 from pyapsp.device import DeviceLike
 from pyapsp.numbers.precision import only_int32
-from pyapsp.registry import Method, Options, Request, request, runs
+from pyapsp.registry import Limits, Method, Options, Request, request, runs
 from pyapsp.traversal.partitioning.offsets import OffsetsLike, as_offsets
-from pyapsp.traversal.request import Limits
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
