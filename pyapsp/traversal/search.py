@@ -252,7 +252,7 @@ class _Part:
         self._method, self._plan, self._rows = method, plan, (distances, predecessors)
         self.narrow, self.leaves = method.narrow(plan), method.leaves(plan)
         self.direct = not fills and writes(plan.options.device, distances)
-        self._fills, self._kept = fills, plan.options.device_rows
+        self._fills = fills
         self._watch = Stopwatch()
         self._searcher: Searcher | None = None
         self._seconds = self._sent = 0.0
@@ -283,42 +283,59 @@ class _Part:
 
     def _fill(self, place: slice, rows: list[NarrowRow]) -> None:
         """Search from one source."""
-        method, graph, options = self._method, self._plan.input, self._plan.options
-        source = int(options.rows(graph.n)[place.start])
-        here = place if self._kept is None or self._fills else slice(1)
+        method, options = self._method, self._plan.options
+        source = int(options.rows(self._plan.input.n)[place.start])
+        # rows of the host that are copied to these take turns in one array
+        kept = None if self._fills else options.device_rows
+        here = place if kept is None else slice(1)
         distances, predecessors = self._rows
         row, before = distances[here], None if predecessors is None else predecessors[here]
         target: Row = _one(row)
         if self.narrow:
             rows[place.start].direct = self.direct
             target = rows[place.start]
-        if self._searcher is None:
-            with device_errors(options.device, self._plan.device_bytes):
-                self._searcher = method.open(self._plan, self._watch)
-                self._sent = self._watch.seconds("transfer")
+        searcher = self._opened()
         with self._at_work():
-            method.find(self._searcher, source, target, None if before is None else _one(before))
+            method.find(searcher, source, target, None if before is None else _one(before))
         if self.narrow:
             return
+        self._settle(row)
+        if before is not None:
+            self._find_predecessors(source, row, before)
+        if kept is not None:
+            kept[place].put(row)
+            if before is not None and options.device_predecessors is not None:
+                options.device_predecessors[place].put(before)
+        if rows:  # those of other devices have levels
+            row[row == infinity(row.dtype)] = NO_LEVEL
+
+    def _opened(self) -> Searcher:
+        """Return the graph on the device, which is copied for the first source."""
+        if self._searcher is None:
+            with device_errors(self._plan.options.device, self._plan.device_bytes):
+                self._searcher = self._method.open(self._plan, self._watch)
+                self._sent = self._watch.seconds("transfer")
+        return self._searcher
+
+    def _settle(self, row: HostOrDevice) -> None:
+        """Check a row, and apply the cutoff, unless `Search.run` does so after all searches."""
+        method, graph, options = self._method, self._plan.input, self._plan.options
         if isinstance(row, DeviceRows):
             checks = method.weighted and options.must_check(graph)
             if checks and may_be_clipped(graph, row):
                 check_answer(graph, row.get())
         elif not self.leaves:
             method.settle(graph, options, row)
-        if before is not None:
-            with self._at_work():
-                self._searcher.read_predecessors(source, _one(row), _one(before))
-            if isinstance(row, np.ndarray):
-                options.hide(row, before)
-                if options.targets is not None:
-                    before[row == infinity(row.dtype)] = NO_PREDECESSOR
-        if self._kept is not None and not self._fills:
-            self._kept[place].put(row)
-            if before is not None and options.device_predecessors is not None:
-                options.device_predecessors[place].put(before)
-        if rows:  # those of other devices have levels
-            row[row == infinity(row.dtype)] = NO_LEVEL
+
+    def _find_predecessors(self, source: int, row: HostOrDevice, before: HostOrDevice) -> None:
+        """Fill the row of the predecessors."""
+        options = self._plan.options
+        with self._at_work():
+            self._opened().read_predecessors(source, _one(row), _one(before))
+        if isinstance(row, np.ndarray) and isinstance(before, np.ndarray):
+            options.hide(row, before)
+            if options.targets is not None:
+                before[row == infinity(row.dtype)] = NO_PREDECESSOR
 
     @property
     def rounds(self) -> int:
