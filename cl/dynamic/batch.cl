@@ -207,11 +207,11 @@ __kernel GROUP void batch_hold(__global const int *touched, __global const uint 
 #endif
 }
 
-/* Make the list of the rows of these vertices, with the edges that are new in them. */
+/* Make the list of the rows of these vertices, with `new` also of the edges that are new in them. */
 __kernel GROUP void batch_list(__global const int *touched, __global const int *rank,
                                __global const int *degree, __global const uint *added,
                                __global const uint *place, __global const uint4 *regions,
-                               __global const int *state, __global uint4 *rows)
+                               __global const int *state, __global uint4 *rows, const int new)
 {
     __local list_t list;
     const uint count = state[TOUCHED];
@@ -219,7 +219,7 @@ __kernel GROUP void batch_list(__global const int *touched, __global const int *
     FOR_ALL (j, count) {
         if (j < count) {
             const int v = touched[j], c = class_at(regions, place[v]);
-            const uint size = (uint)max(degree[v], 0) + (added[v] & ~MARK);
+            const uint size = (uint)max(degree[v], 0) + (new ? added[v] & ~MARK : 0);
             rows[list.rows[c] + rank[j]] = (uint4)(place[v], 0, size, v);
         }
     }

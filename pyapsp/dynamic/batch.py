@@ -1,13 +1,16 @@
 """Batches of edges: their checks, their copy on the device, and the kernels of an update, in order.
 
-Memory is allocated and blocks are reserved before the first change. So a batch that fails leaves
-the graph as it was.
+Memory is allocated, blocks are reserved and kernels are built before the first change. So a batch
+that fails leaves the graph as it was. An update is prepared as a list of commands: those that a
+driver refuses are executed by the next call.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol, TypeAlias, cast
 
 import numpy as np
@@ -18,13 +21,14 @@ from numpy.typing import ArrayLike, NDArray
 from pyapsp.base.errors import CapabilityError, DeviceMemoryError, GraphError, ParameterError
 from pyapsp.dynamic.blocks import CLASSES, NO_BLOCK
 from pyapsp.dynamic.columns import packed
-from pyapsp.dynamic.store import BAD, EQUAL, KEPT, LEFT, LOOPS, NEED, REMOVED, Store
+from pyapsp.dynamic.store import BAD, EQUAL, KEPT, LEFT, LOOPS, NEED, REMOVED, Command, Store
 from pyapsp.graph import validation
 
 __all__ = [
     "Batch",
     "EndsLike",
     "Entered",
+    "Update",
     "Watch",
     "arrays_of",
     "begin",
@@ -38,6 +42,7 @@ __all__ = [
     "put",
     "reserve",
     "rows_of_touched",
+    "shrink",
 ]
 
 #: Ends of edges, as a caller gives them.
@@ -73,6 +78,18 @@ class Entered:
     slot: cl.Buffer
     mask: np.uint32
     rows: cl.Buffer
+
+
+@dataclass(frozen=True)
+class Update:
+    """An update that is prepared: `commands` write it, and add or delete so many stored edges.
+
+    A deletion touches at most so many vertices.
+    """
+
+    edges: int
+    commands: Sequence[Command]
+    most: int = 0
 
 
 class Watch(Protocol):
@@ -204,6 +221,12 @@ def _enter(store: Store, n: int, batch: Batch, *, last: bool = False) -> Entered
     return Entered(table, filter_, slot, mask, rows_of_touched(store, min(count, n)))
 
 
+def _begin(store: Store, most: int) -> None:
+    """Begin a batch that may be refused: then its counts remain to be cleared."""
+    begin(store, most)
+    store.remaining.append(partial(store.fill, store.added, 0, store.room))
+
+
 def _in_order(store: Store, n: int, count: int) -> bool:
     """Return whether `_order` lists the touched vertices: on a CPU, if they may be many of all.
 
@@ -220,13 +243,14 @@ def _touched(store: Store, n: int, count: int) -> cl.Buffer:
     return store.scratch("touched", 4 * min(count, n))
 
 
-def rows_of_touched(store: Store, most: int) -> cl.Buffer:
-    """Return the list of the rows of the touched vertices."""
+def rows_of_touched(store: Store, most: int, *, new: bool = False) -> cl.Buffer:
+    """Return the list of the rows of the touched vertices; with `new`, with their new edges."""
     touched, rank = store.scratch("touched", 4 * most), store.scratch("rank", 4 * most)
     rows, regions = store.scratch("rows", 16 * most), store.regions
     store.launch("batch_hold", most, touched, store.place, regions, rank, store.state)
     vertices = store.degree, store.added, store.place
-    store.launch("batch_list", most, touched, rank, *vertices, regions, store.state, rows)
+    arguments = touched, rank, *vertices, regions, store.state, rows, np.int32(new)
+    store.launch("batch_list", most, *arguments)
     return rows
 
 
@@ -241,10 +265,10 @@ def _match(store: Store, batch: Batch, entered: Entered) -> cl.Buffer:
     return at
 
 
-def finish(store: Store, touched: cl.Buffer, most: int, *, keep: bool) -> None:
-    """Count the new edges of the touched vertices, or forget them."""
+def finish(store: Store, touched: cl.Buffer, most: int, *, keep: bool) -> Command:
+    """Return what counts the new edges of the touched vertices, or forgets them."""
     arguments = touched, store.degree, store.added, store.state, np.int32(keep)
-    store.launch("batch_finish", most, *arguments)
+    return store.command("batch_finish", most, *arguments)
 
 
 def _refusal(store: Store, n: int, batch: Batch, edge: int) -> GraphError:
@@ -269,8 +293,8 @@ def insert(
     *,
     directed: bool,
     watch: Watch | None = None,
-) -> int:
-    """Insert edges, and return how many are new.
+) -> Update:
+    """Prepare the insertion of edges.
 
     Parameters
     ----------
@@ -298,56 +322,64 @@ def insert(
     """
     batch = _sent(store, ends, values, directed=directed)
     if batch.count == 0:
-        return 0
-    count, most = batch.count, min(batch.count, n)
+        return Update(0, ())
+    count, most, update = batch.count, min(batch.count, n), duplicates == "update"
     touched, where = _touched(store, n, count), store.scratch("where", 4 * count)
-    begin(store, most)
-    try:
-        if duplicates == "keep":
-            arguments = batch.tails, batch.heads, store.degree, store.added, where, touched
-            listed = not _in_order(store, n, count)
-            sizes = map(np.int32, (n, count, batch.mirrored, listed))
-            store.launch("batch_count", count, *arguments, store.state, *sizes)
-            if not listed:
-                _order(store, n, touched)
-        else:
-            update = duplicates == "update"
-            entered = _enter(store, n, batch, last=update)
-            places = entered.table, entered.slot, _match(store, batch, entered), where
-            selected = batch.tails, store.degree, store.added, *places, store.state
-            store.launch("batch_select", count, *selected, np.int32(count), np.int32(update))
-        if watch is not None:
-            watch.measure(batch, touched, most, deleting=False)
-        state = plan(store, touched, most, shrink=False)
-        if state[BAD] != _NONE:
-            raise _refusal(store, n, batch, int(state[BAD]))
-        if state[NEED + NO_BLOCK]:
-            raise CapabilityError("a vertex would have more than 2^31 edges")
-        if watch is not None:
-            watch.reserve(batch, state)
-        reserve(store, state)
-    except BaseException:
-        finish(store, touched, most, keep=False)
-        raise
-    if duplicates == "update" and state[EQUAL]:
-        _update_equal(store, batch, entered)
-    move(store, touched, most, state)
-    for column, sent in enumerate((batch.heads, *batch.items)):
-        written = batch.tails, where, sent, store.place, np.int32(count)
-        store.launch_column("column_write", count, column, *written)
+    _begin(store, most)
+    if duplicates == "keep":
+        arguments = batch.tails, batch.heads, store.degree, store.added, where, touched
+        listed = not _in_order(store, n, count)
+        sizes = map(np.int32, (n, count, batch.mirrored, listed))
+        store.launch("batch_count", count, *arguments, store.state, *sizes)
+        if not listed:
+            _order(store, n, touched)
+    else:
+        entered = _enter(store, n, batch, last=update)
+        places = entered.table, entered.slot, _match(store, batch, entered), where
+        selected = batch.tails, store.degree, store.added, *places, store.state
+        store.launch("batch_select", count, *selected, np.int32(count), np.int32(update))
+    if watch is not None:
+        watch.measure(batch, touched, most, deleting=False)
+    state = plan(store, touched, most, shrink=False)
+    if state[BAD] != _NONE:
+        raise _refusal(store, n, batch, int(state[BAD]))
+    if state[NEED + NO_BLOCK]:
+        raise CapabilityError("a vertex would have more than 2^31 edges")
+    if watch is not None:
+        watch.reserve(batch, state)
+    reserve(store, state)
+    # the same edges in larger blocks
+    store.execute(move(store, touched, most, state))
+    written, placed = (batch.tails, where), (store.place, np.int32(count))
+    writes = [
+        store.column_command("column_write", count, column, *written, sent, *placed)
+        for column, sent in enumerate((batch.heads, *batch.items))
+    ]
+    # heads behind those that the degrees count, and over the same ones: no edge changes
+    writes.pop(0)()
     if watch is not None and state[KEPT]:
         store.clear_rows()
-        watch.read(batch, entered, rows_of_touched(store, most), deleting=False)
-    finish(store, touched, most, keep=True)
-    return count - int(state[LOOPS]) if duplicates == "keep" else int(state[KEPT])
+        rows = rows_of_touched(store, most, new=True)
+        watch.read(batch, entered, rows, deleting=False)
+    if update and state[EQUAL]:
+        store.clear_rows()
+        rows_of_touched(store, most)
+        writes = _update_equal(store, batch, entered) + writes
+    writes.append(finish(store, touched, most, keep=True))
+    loops = int(state[LOOPS])
+    return Update(count - loops if duplicates == "keep" else int(state[KEPT]), writes)
 
 
-def _update_equal(store: Store, batch: Batch, entered: Entered) -> None:
-    """Write the items of a batch to all edges that are equal, of which `where` has one."""
+def _update_equal(store: Store, batch: Batch, entered: Entered) -> list[Command]:
+    """Return what writes the items to all edges that are equal, of which `where` has one."""
     entries = batch.tails, batch.heads, entered.table, entered.filter, entered.mask
-    for column, values in enumerate(batch.items, start=1):
-        arguments = entered.rows, store.state, *entries, values
-        store.launch_column("column_update", store.all_items, column, *arguments, beside_heads=True)
+    listed = entered.rows, store.state, *entries
+    return [
+        store.column_command(
+            "column_update", store.all_items, column, *listed, values, beside_heads=True
+        )
+        for column, values in enumerate(batch.items, start=1)
+    ]
 
 
 def plan(store: Store, touched: cl.Buffer, most: int, *, shrink: bool) -> NDArray[np.int32]:
@@ -367,18 +399,20 @@ def reserve(store: Store, state: NDArray[np.int32]) -> None:
     store.reserve(need[:NO_BLOCK])
 
 
-def move(store: Store, touched: cl.Buffer, most: int, state: NDArray[np.int32]) -> None:
-    """Move rows to the blocks that were reserved."""
+def move(store: Store, touched: cl.Buffer, most: int, state: NDArray[np.int32]) -> list[Command]:
+    """Return what moves rows to the blocks that were reserved: all of it must be executed."""
     need, left = (state[place : place + CLASSES] for place in (NEED, LEFT))
     if not need.any():
-        return
+        return []
     goals, fresh, moves = (store.scratch(name, 0) for name in ("goals", "fresh", "moves"))
     arguments = touched, goals, fresh, store.degree, store.place, store.regions
-    store.launch("manager_place", most, *arguments, store.trees, store.state, moves)
+    placed = *arguments, store.trees, store.state, moves
+    commands = [store.command("manager_place", most, *placed)]
     if left[:NO_BLOCK].any():
+        items, moved = store.tiles(left[:NO_BLOCK]), (moves, store.state, np.int32(LEFT))
         for column in range(len(store.columns)):
-            moved = moves, store.state, np.int32(LEFT)
-            store.launch_column("column_move", store.tiles(left[:NO_BLOCK]), column, *moved)
+            commands.append(store.column_command("column_move", items, column, *moved))
+    return commands
 
 
 def delete(
@@ -389,66 +423,60 @@ def delete(
     directed: bool,
     stable: bool,
     watch: Watch | None = None,
-) -> int:
-    """Delete edges, and return how many there were, with all that are equal.
+) -> Update:
+    """Prepare the deletion of edges, with all that are equal; `shrink` comes after it.
 
     With `stable` the edges that stay keep their order. Ends and errors are those of `insert`.
     """
     batch = _sent(store, ends, directed=directed)
     if batch.count == 0:
-        return 0
+        return Update(0, ())
     most = min(batch.count, n)
     touched = _touched(store, n, batch.count)
-    begin(store, most)
-    try:
-        entered, removed = _enter(store, n, batch), _removed(store, most)
-        if watch is not None:
-            watch.measure(batch, touched, most, deleting=True)
-        table = entered.table, entered.filter
-        marked = batch.tails, batch.heads, *table, removed, entered.mask, np.int32(0)
-        arguments = entered.rows, store.state, *marked, store.regions
-        store.launch("deletion_mark", store.all_items, *arguments, *store.arenas(0))
-        state = _divide(store, entered.rows, removed, most)
-        if state[BAD] != _NONE:
-            raise _refusal(store, n, batch, int(state[BAD]))
-        if watch is not None and state[REMOVED]:
-            try:
-                watch.reserve(batch, state)
-            except BaseException:
-                _unmark(store, entered.rows, removed)
-                raise
-            watch.read(batch, entered, entered.rows, deleting=True)
-        return _close_gaps(store, entered.rows, touched, most, int(state[REMOVED]), stable)
-    finally:
-        finish(store, touched, most, keep=False)
+    _begin(store, most)
+    entered, removed = _enter(store, n, batch), _removed(store, most)
+    if watch is not None:
+        watch.measure(batch, touched, most, deleting=True)
+    table = entered.table, entered.filter
+    marked = batch.tails, batch.heads, *table, removed, entered.mask, np.int32(0)
+    arguments = entered.rows, store.state, *marked, store.regions
+    mark = store.command("deletion_mark", store.all_items, *arguments, *store.arenas(0))
+    state = _marked(store, entered.rows, removed, most, mark)
+    if state[BAD] != _NONE:
+        raise _refusal(store, n, batch, int(state[BAD]))
+    total = int(state[REMOVED])
+    if watch is not None and total:
+        watch.reserve(batch, state)
+        watch.read(batch, entered, entered.rows, deleting=True)
+    closed = _closed(store, entered.rows, removed, most, total, stable)
+    return Update(total, [*closed, finish(store, touched, most, keep=False)], most)
 
 
-def delete_at(store: Store, n: int, doomed: NDArray[np.bool_]) -> int:
-    """Delete the edges from and to some vertices, and the vertices; return how many edges.
+def delete_at(store: Store, n: int, doomed: NDArray[np.bool_]) -> Update:
+    """Prepare the deletion of the edges from and to some vertices, and of the vertices.
 
     Raises
     ------
     DeviceMemoryError
         There is no memory for it.
     """
-    touched = store.bring("touched", np.arange(n, dtype=np.int32))
+    store.bring("touched", np.arange(n, dtype=np.int32))
     flags = store.bring("doomed", doomed.view(np.uint8))
     vertices = np.flatnonzero(doomed).astype(np.int32)
     numbers = store.bring("vertices", vertices)
     begin(store, n, n)
     rows, removed = rows_of_touched(store, n), _removed(store, n)
     arguments = rows, store.state, flags, removed, store.regions, *store.arenas(0)
-    store.launch("deletion_mark_vertices", store.all_items, *arguments)
-    state = _divide(store, rows, removed, n)
-    total = _close_gaps(store, rows, touched, n, int(state[REMOVED]))
-    put(store, numbers, vertices.size, there=False)
-    return total
+    mark = store.command("deletion_mark_vertices", store.all_items, *arguments)
+    total = int(_marked(store, rows, removed, n, mark)[REMOVED])
+    gone = put(store, numbers, vertices.size, there=False)
+    return Update(total, [*_closed(store, rows, removed, n, total), gone], n)
 
 
-def put(store: Store, vertices: cl.Buffer, count: int, *, there: bool) -> None:
-    """Let there be vertices without edges, or not."""
+def put(store: Store, vertices: cl.Buffer, count: int, *, there: bool) -> Command:
+    """Return what lets there be vertices without edges, or not."""
     value = np.int32(0 if there else -1)
-    store.launch("batch_vertices", count, vertices, store.degree, np.int32(count), value)
+    return store.command("batch_vertices", count, vertices, store.degree, np.int32(count), value)
 
 
 def _removed(store: Store, most: int) -> cl.Buffer:
@@ -459,62 +487,74 @@ def _removed(store: Store, most: int) -> cl.Buffer:
     return removed
 
 
-def _divide(store: Store, rows: cl.Buffer, removed: cl.Buffer, most: int) -> NDArray[np.int32]:
+def _marked(
+    store: Store, rows: cl.Buffer, removed: cl.Buffer, most: int, mark: Command
+) -> NDArray[np.int32]:
+    """Mark edges, count those of each row, and return the state; what takes marks away remains."""
+    any_, undo = store.trees, (np.uint32(0), np.int32(1))
+    arguments = rows, store.state, any_, any_, any_, any_, removed, *undo, store.regions
+    unmark = store.command("deletion_mark", store.all_items, *arguments, *store.arenas(0))
+    store.remaining.insert(0, unmark)
+    mark()
     first = store.scratch("begin", 4 * most)
     store.launch("deletion_divide", most, rows, store.state, removed, first)
     return store.read_state()
 
 
-def _close_gaps(
-    store: Store, rows: cl.Buffer, touched: cl.Buffer, most: int, total: int, stable: bool = False
-) -> int:
-    """Delete the marked edges, and let rows that have become short have smaller blocks."""
+def _closed(
+    store: Store,
+    rows: cl.Buffer,
+    removed: cl.Buffer,
+    most: int,
+    total: int,
+    stable: bool = False,
+) -> list[Command]:
+    """Return what deletes the marked edges."""
     if total == 0:
-        return 0
-    removed = store.scratch("removed", 4 * most)
+        return []
     if stable:
-        for column in reversed(range(len(store.columns))):
-            arguments = rows, store.state, removed
-            store.launch_column(
+        arguments, columns = (rows, store.state, removed), reversed(range(len(store.columns)))
+        closed = [
+            store.column_command(
                 "column_squeeze", store.all_items, column, *arguments, beside_heads=True
             )
+            for column in columns
+        ]
     else:
-        _fill_gaps(store, rows, removed, most, total)
-    store.launch("deletion_shorten", most, rows, store.state, removed, store.degree)
-    state = plan(store, touched, most, shrink=True)
-    if state[NEED : NEED + CLASSES].any():
-        try:
-            reserve(store, state)
-        except (DeviceMemoryError, CapabilityError):
-            return total  # a block may be larger than necessary
-        move(store, touched, most, state)
-        store.read_state()
-        store.blocks.give_back()
-    return total
+        closed = _filled(store, rows, removed, most, total)
+    shortened = rows, store.state, removed, store.degree
+    return [*closed, store.command("deletion_shorten", most, *shortened)]
 
 
-def _fill_gaps(store: Store, rows: cl.Buffer, removed: cl.Buffer, most: int, total: int) -> None:
-    """Fill the gaps of rows by their last edges."""
+def _filled(
+    store: Store, rows: cl.Buffer, removed: cl.Buffer, most: int, total: int
+) -> list[Command]:
+    """Return what fills the gaps of rows by their last edges."""
     first = store.scratch("begin", 4 * most)
     counts = store.scratch("counts", 8 * most)
-    try:
-        gaps, fillers = (store.scratch(name, 4 * total) for name in ("gaps", "fillers"))
-    except BaseException:
-        _unmark(store, rows, removed)
-        raise
+    gaps, fillers = (store.scratch(name, 4 * total) for name in ("gaps", "fillers"))
     store.fill(counts, 0, 2 * most)
     store.fill(gaps, -1, total)
     arguments = rows, store.state, removed, first, counts, gaps, fillers, store.regions
     store.launch("deletion_gaps", store.all_items, *arguments, *store.arenas(0))
-    for column in range(len(store.columns)):
-        store.launch_column("column_fill", total, column, gaps, fillers, np.int32(total))
+    filled = gaps, fillers, np.int32(total)
+    return [
+        store.column_command("column_fill", total, column, *filled)
+        for column in range(len(store.columns))
+    ]
 
 
-def _unmark(store: Store, rows: cl.Buffer, removed: cl.Buffer) -> None:
-    """Take the marks of edges away."""
-    any_ = store.trees
-    undo = any_, any_, any_, any_, removed, np.uint32(0), np.int32(1), store.regions
-    store.launch("deletion_mark", store.all_items, rows, store.state, *undo, *store.arenas(0))
+def shrink(store: Store, most: int) -> None:
+    """Let rows that a deletion has made short have smaller blocks, if there is memory for them."""
+    touched = store.scratch("touched", 4 * most)
+    # a block may be larger than necessary
+    with suppress(cl.MemoryError, DeviceMemoryError, CapabilityError):
+        state = plan(store, touched, most, shrink=True)
+        if state[NEED : NEED + CLASSES].any():
+            reserve(store, state)
+            store.execute(move(store, touched, most, state))
+            store.read_state()
+            store.blocks.give_back()
 
 
 def find(store: Store, n: int, ends: tuple[EndsLike, EndsLike]) -> NDArray[np.bool_]:
@@ -524,15 +564,14 @@ def find(store: Store, n: int, ends: tuple[EndsLike, EndsLike]) -> NDArray[np.bo
         return np.zeros(0, bool)
     most = min(batch.count, n)
     touched, answer = _touched(store, n, batch.count), store.scratch("answer", batch.count)
-    begin(store, most)
-    try:
-        entered = _enter(store, n, batch)
-        at = _match(store, batch, entered)
-        arguments = entered.table, entered.slot, at, store.state, answer, np.int32(batch.count)
-        store.launch("batch_answer", batch.count, *arguments)
-        state = store.read_state()
-        if state[BAD] != _NONE:
-            raise _refusal(store, n, batch, int(state[BAD]))
-        return store.fetch(answer, batch.count, np.bool_)
-    finally:
-        finish(store, touched, most, keep=False)
+    _begin(store, most)
+    entered = _enter(store, n, batch)
+    at = _match(store, batch, entered)
+    arguments = entered.table, entered.slot, at, store.state, answer, np.int32(batch.count)
+    store.launch("batch_answer", batch.count, *arguments)
+    state = store.read_state()
+    if state[BAD] != _NONE:
+        raise _refusal(store, n, batch, int(state[BAD]))
+    store.remaining = [finish(store, touched, most, keep=False)]
+    store.settle()
+    return store.fetch(answer, batch.count, np.bool_)

@@ -162,10 +162,11 @@ class Format(ABC):
         sizes = [array.nbytes for array in arrays]
         sizes[-2:] = [size + 4 * room for size in sizes[-2:]]
         with device_errors(self.device, sum(sizes)):
-            self._buffers = [self.device.buffer(max(size, 4)) for size in sizes]
-            for buffer, array in zip(self._buffers, arrays, strict=True):
+            buffers = [self.device.buffer(max(size, 4)) for size in sizes]
+            for buffer, array in zip(buffers, arrays, strict=True):
                 if array.nbytes:
                     cl.enqueue_copy(self._queue, buffer, array)
+        self._buffers = buffers
         self.rebuilt += 1
 
     def _write(self, new: NDArray[np.int64], place: int) -> None:

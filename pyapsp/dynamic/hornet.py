@@ -16,7 +16,7 @@ from pyapsp.device import Device, DeviceLike, choose, device_errors
 from pyapsp.dynamic import batch as batches
 from pyapsp.dynamic.answers import Memory, Snapshot
 from pyapsp.dynamic.arguments import logarithm, vertex_there
-from pyapsp.dynamic.batch import EndsLike, Watch
+from pyapsp.dynamic.batch import EndsLike, Update, Watch
 from pyapsp.dynamic.columns import Column, columns_of, named, packed, unpacked
 from pyapsp.dynamic.loading import load, pack
 from pyapsp.dynamic.store import Store
@@ -46,7 +46,8 @@ class Hornet:
     outgrows its block moves to a larger one; other rows stay where they are. Free blocks are used
     again.
 
-    An update that fails changes nothing. Only one thread at a time may use a container. Vertices
+    An update that fails changes nothing; but if the driver refuses a command while an update is
+    written, the next call writes the rest. Only one thread at a time may use a container. Vertices
     are numbers below ``n``, and ``m`` is the number of stored edges.
 
     Parameters
@@ -113,16 +114,16 @@ class Hornet:
         steps = validation.integer("block_steps", "Hornet", block_steps, 1, 2)
         types = named("edge_properties", "Hornet", edge_properties)
         self._columns = columns_of("Hornet", weight, types, layout)
-        self._vertices = Vertices(named("vertex_properties", "Hornet", vertex_properties))
+        vertices = Vertices(named("vertex_properties", "Hornet", vertex_properties))
         if memory_limit is not None:
             memory_limit = validation.integer("memory_limit", "Hornet", memory_limit, 0)
         chosen = device if isinstance(device, Device) else choose(device)
         smallest = max(2 * least - 1, 0)
         with device_errors(chosen, 8 * n):
             self._store = Store(chosen, bits, smallest, steps, self._columns, memory_limit)
-            self._store.make_room(n, n * self._vertices.item)
+            self._store.make_room(n, n * vertices.item)
             self._store.fill(self._store.degree, 0, n)
-        self._vertices.add(n, slice(n), {})
+        self._vertices = vertices.extended(n, slice(n), {})
         self._m = 0
         # how often edges or vertices have changed
         self._changes = 0
@@ -218,7 +219,8 @@ class Hornet:
 
     def release_scratch(self) -> None:
         """Free the memory that batches use, until the next one."""
-        self._store.release_scratch()
+        with self._using():
+            self._store.release_scratch()
 
     def degree(self, vertices: ArrayLike | None = None) -> NDArray[np.int32]:
         """Return the number of edges of all vertices, or of some; 0 for deleted ones."""
@@ -364,12 +366,11 @@ class Hornet:
             values["weight"] = weights
         with self._using():
             directed = self.directed
-            inserted = batches.insert(
+            update = batches.insert(
                 self._store, self.n, ends, values, duplicates, directed=directed, watch=watch
             )
-        self._m += inserted
-        self._changes += inserted > 0
-        return inserted
+            self._write(update, update.edges)
+        return update.edges
 
     def delete_edges(self, tails: EndsLike, heads: EndsLike, *, stable: bool = False) -> int:
         """Delete edges, with all that are equal; those that are not there are ignored.
@@ -402,12 +403,11 @@ class Hornet:
         stable = validation.flag("stable", "Hornet.delete_edges", stable)
         with self._using():
             directed = self.directed
-            deleted = batches.delete(
+            update = batches.delete(
                 self._store, self.n, ends, directed=directed, stable=stable, watch=watch
             )
-        self._m -= deleted
-        self._changes += deleted > 0
-        return deleted
+            self._delete_prepared(update)
+        return update.edges
 
     # -- vertices --------------------------------------------------------------------------------
 
@@ -430,9 +430,11 @@ class Hornet:
                 room = max(n, 2 * self._store.room)
                 self._store.make_room(room, n * self._vertices.item)
             numbers = self._vertices.next(count)
+            vertices = self._vertices.extended(n, numbers, properties)
             if count:
-                self._put(numbers.astype(np.int32))
-        self._vertices.add(n, numbers, properties)
+                sent = self._store.bring("vertices", numbers.astype(np.int32))
+                batches.put(self._store, sent, count, there=True)()
+        self._vertices = vertices
         self._changes += count > 0
         return numbers
 
@@ -447,11 +449,11 @@ class Hornet:
         doomed = np.zeros(self.n, bool)
         doomed[numbers] = True
         with self._using():
-            deleted = batches.delete_at(self._store, self.n, doomed)
-        self._vertices.there[doomed] = False
-        self._m -= deleted
-        self._changes += 1
-        return deleted
+            update = batches.delete_at(self._store, self.n, doomed)
+            self._vertices.there[doomed] = False
+            self._changes += 1
+            self._delete_prepared(update)
+        return update.edges
 
     def vertex_property(self, name: str) -> np.ndarray:
         """Return a property of all vertices: a copy."""
@@ -474,13 +476,22 @@ class Hornet:
 
     @contextmanager
     def _using(self) -> Iterator[None]:
+        """Translate the errors of a block, for which the container is whole."""
         with device_errors(self._store.device, self._store.bytes_of_scratch):
+            self._store.settle()
             yield
 
-    def _put(self, numbers: NDArray[np.int32]) -> None:
-        sent = self._store.bring("vertices", numbers)
-        batches.put(self._store, sent, numbers.size, there=True)
-        self._store.queue.finish()
+    def _write(self, update: Update, more: int) -> None:
+        """Write an update, which changes the number of edges by `more`."""
+        self._m += more
+        self._changes += more != 0
+        self._store.remaining = [*update.commands]
+        self._store.settle()
+
+    def _delete_prepared(self, update: Update) -> None:
+        self._write(update, -update.edges)
+        if update.edges:
+            batches.shrink(self._store, update.most)
 
 
 def _items(columns: list[Column], source: Graph) -> list[np.ndarray]:

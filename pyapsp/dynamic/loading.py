@@ -57,16 +57,11 @@ def _load(
     most = stop - start
     touched = store.scratch("touched", 4 * most)
     begin(store, most, most)
-    try:
-        arguments = first, store.added, touched, np.int32(start), np.int32(most)
-        store.launch("batch_rows", most, *arguments)
-        state = plan(store, touched, most, shrink=False)
-        reserve(store, state)
-    except BaseException:
-        finish(store, touched, most, keep=False)
-        raise
-    move(store, touched, most, state)
-    finish(store, touched, most, keep=True)
+    arguments = first, store.added, touched, np.int32(start), np.int32(most)
+    store.launch("batch_rows", most, *arguments)
+    state = plan(store, touched, most, shrink=False)
+    reserve(store, state)
+    store.execute([*move(store, touched, most, state), finish(store, touched, most, keep=True)])
     store.clear(most)
     rows, tiles = rows_of_touched(store, most), store.tiles(state[NEED : NEED + NO_BLOCK])
     for column, array in enumerate(arrays):

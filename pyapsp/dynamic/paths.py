@@ -33,7 +33,7 @@ class PathRows:
     edges of the container by its methods alone, and leave the vertices. The test of what is
     affected is ours.
 
-    After an update that fails, rows that may be wrong are computed again by the next one.
+    After an update that fails, rows that may be wrong are computed again when they are next needed.
 
     Parameters
     ----------
@@ -45,8 +45,6 @@ class PathRows:
     Attributes
     ----------
     sources : (k,) int64 ndarray
-    lengths : (k, n) int32 ndarray
-        -1 where there is no path.
 
     Raises
     ------
@@ -85,10 +83,16 @@ class PathRows:
         if deleted.size:
             rule = "vertices that are not deleted"
             raise ParameterError.of("sources", "PathRows", rule, int(deleted[0]))
-        self.lengths = np.full((self.sources.size, held.n), -1, np.int32)
+        self._lengths = np.full((self.sources.size, held.n), -1, np.int32)
         # rows that may not be those of the container as it is
         self._stale = np.ones(self.sources.size, bool)
         self._compute()
+
+    @property
+    def lengths(self) -> NDArray[np.int32]:
+        """The lengths of the shortest paths, (k, n) int32; -1 where there is no path."""
+        self._compute()
+        return self._lengths
 
     def insert_edges(
         self,
@@ -127,9 +131,9 @@ class PathRows:
         self, tails: ArrayLike, heads: ArrayLike
     ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """Return the ends of edges, after a look at the container."""
-        if self._container.n != self.lengths.shape[1]:
+        if self._container.n != self._lengths.shape[1]:
             raise ParameterError(
-                f"these rows have {self.lengths.shape[1]} vertices, and the container has "
+                f"these rows have {self._lengths.shape[1]} vertices, and the container has "
                 f"{self._container.n} now: make new ones"
             )
         if not np.array_equal(self._container.vertices, self._vertices):
@@ -155,7 +159,7 @@ class PathRows:
 
     def _hit(self, u: NDArray[np.int32], v: NDArray[np.int32], test: _Test) -> NDArray[np.bool_]:
         """Return which rows have an edge that passes a test of the lengths of its ends."""
-        through = [self._either(u, v, lengths, test) for lengths in self.lengths]
+        through = [self._either(u, v, lengths, test) for lengths in self._lengths]
         return np.array(through, bool)
 
     def _either(
@@ -182,7 +186,7 @@ class PathRows:
         places = np.flatnonzero(self._stale)
         for place in places.tolist():
             source = int(self.sources[place])
-            self.lengths[place] = analytics.distances(self._container, source)
+            self._lengths[place] = analytics.distances(self._container, source)
             self._stale[place] = False
         return places.size
 

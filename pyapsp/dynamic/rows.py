@@ -141,6 +141,7 @@ class HornetRows(Rows):
     def arguments(self, *, weights: bool = False) -> list[cl.Buffer]:
         """Return the vertices, the regions, and the arenas."""
         store = self._store
+        store.settle()
         known = store.known_to_readers
         own = [store.degree, store.place, store.regions, *store.arenas(0, known)]
         return own + (store.arenas(1, known) if weights else [])

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import TypeAlias, TypeVar
 
 import numpy as np
@@ -32,6 +33,7 @@ __all__ = [
     "SLOTS",
     "TOUCHED",
     "Argument",
+    "Command",
     "Scalar",
     "Store",
 ]
@@ -55,6 +57,8 @@ _HEADS = np.dtype(np.int32)
 #: What kernels get.
 Argument: TypeAlias = cl.Buffer | np.int32 | np.uint32 | np.int64 | np.float32 | np.float64
 Scalar = TypeVar("Scalar", bound=np.generic)
+#: The launch of a kernel that was built before, with its arguments.
+Command: TypeAlias = Callable[[], object]
 
 
 def _finish(queue: cl.CommandQueue) -> None:
@@ -89,6 +93,8 @@ class Store:
         Vertices that they have room for; at first none.
     alone : bool
         Whether groups have one work-item.
+    remaining : list of callable
+        Commands that make the container whole, in order: an update that failed left them.
     """
 
     def __init__(
@@ -116,6 +122,7 @@ class Store:
         self._regions: cl.Buffer | None = None
         self._programs: dict[tuple[str | int, ...], Program] = {}
         self._sent: list[np.ndarray] = []
+        self.remaining: list[Command] = []
         weakref.finalize(self, _finish, self.queue).atexit = False  # before buffers are freed
         self._trees = self.allocate(4)
         self._state = self.allocate(4 * FREED)
@@ -131,7 +138,10 @@ class Store:
             There is no memory for it.
         """
         with device_errors(self.device, size):
-            return self.device.buffer(max(size, 4))
+            buffer = self.device.buffer(max(size, 4))
+            # some drivers allocate at the first use, which may be in the middle of an update
+            cl.enqueue_fill_buffer(self.queue, buffer, np.zeros(1, np.int8), 0, 1)
+            return buffer
 
     def upload(self, array: np.ndarray) -> cl.Buffer:
         """Return a new buffer with the content of an array."""
@@ -224,7 +234,11 @@ class Store:
         added = self._scratch.get("added")
         if added is None or added.size < 4 * self.room:
             added = self.scratch("added", 4 * self.room)
-            self.fill(added, 0, added.size // 4)
+            try:
+                self.fill(added, 0, added.size // 4)
+            except BaseException:
+                del self._scratch["added"]
+                raise
         return added
 
     # -- arenas ----------------------------------------------------------------------------------
@@ -235,13 +249,9 @@ class Store:
         if self.limit is not None and size + self.bytes_of_arenas > self.limit:
             hint = "the limit of this container would be exceeded"
             raise DeviceMemoryError(size, self.limit - self.bytes_of_arenas, hint)
-        with device_errors(self.device, size):
-            buffers = [self.device.buffer(slots * column.dtype.itemsize) for column in self.columns]
-            # some drivers allocate at the first use, when it is too late to fail
-            for buffer in buffers:
-                cl.enqueue_fill_buffer(self.queue, buffer, np.zeros(1, np.int8), 0, 1)
-            self.queue.finish()
-        self._arenas[arena] = buffers
+        self._arenas[arena] = [
+            self.allocate(slots * column.dtype.itemsize) for column in self.columns
+        ]
 
     def _close(self, arena: int) -> None:
         self.queue.finish()
@@ -322,30 +332,54 @@ class Store:
 
         Its name begins with that of its file.
         """
-        self._launch(self.program(name.partition("_")[0]), name, items, arguments)
+        self.command(name, items, *arguments)()
 
-    def launch_column(
-        self, name: str, items: int, column: int, *arguments: Argument, beside_heads: bool = False
-    ) -> None:
-        """Enqueue a kernel for a column; its arguments end with the regions and the arenas.
-
-        With `beside_heads` the arenas of the heads come behind those of the column.
-        """
-        program = self.program("columns", PYAPSP_ITEM=self.columns[column].type)
-        arenas = self.arenas(column) + (self.arenas(0) if beside_heads else [])
-        self._launch(program, name, items, (*arguments, self.regions, *arenas))
+    def launch_column(self, name: str, items: int, column: int, *arguments: Argument) -> None:
+        """Enqueue a kernel for a column; its arguments end with the regions and the arenas."""
+        self.column_command(name, items, column, *arguments)()
 
     def launch_items(self, name: str, items: int, column: int, *arguments: Argument) -> None:
         """Enqueue a kernel for items of a column that are in no arena."""
-        program = self.program("columns", PYAPSP_ITEM=self.columns[column].type)
-        self._launch(program, name, items, arguments)
+        self._command(self._columns_program(column), name, items, arguments)()
 
-    def _launch(
+    def command(self, name: str, items: int, *arguments: Argument) -> Command:
+        """Return what enqueues a kernel as `launch` does."""
+        return self._command(self.program(name.partition("_")[0]), name, items, arguments)
+
+    def column_command(
+        self, name: str, items: int, column: int, *arguments: Argument, beside_heads: bool = False
+    ) -> Command:
+        """Return what enqueues a kernel as `launch_column` does.
+
+        With `beside_heads` the arenas of the heads come behind those of the column.
+        """
+        arenas = self.arenas(column) + (self.arenas(0) if beside_heads else [])
+        program, all_ = self._columns_program(column), (*arguments, self.regions, *arenas)
+        return self._command(program, name, items, all_)
+
+    def _columns_program(self, column: int) -> Program:
+        return self.program("columns", PYAPSP_ITEM=self.columns[column].type)
+
+    def _command(
         self, program: Program, name: str, items: int, arguments: Sequence[Argument]
-    ) -> None:
+    ) -> Command:
         groups = max(min(-(-items // self._group), self._many), 1)
         size = (groups * self._group,), (self._group,)
-        program.kernel(name)(self.queue, *size, *arguments)
+        return partial(program.kernel(name), self.queue, *size, *arguments)
+
+    def execute(self, commands: Sequence[Command]) -> None:
+        """Execute commands; those that the driver refuses remain, before the others."""
+        self.remaining[:0] = commands
+        self._execute(len(commands))
+
+    def settle(self) -> None:
+        """Execute the commands that remain; nothing may read the container before."""
+        self._execute(len(self.remaining))
+
+    def _execute(self, count: int) -> None:
+        for _ in range(count):
+            self.remaining[0]()
+            del self.remaining[0]
 
     # -- state -----------------------------------------------------------------------------------
 
@@ -428,6 +462,11 @@ class Store:
                 self.queue.finish()
                 self._trees = trees
             sent, regions = self.scratch("takes", takes.nbytes), self.regions
+            for column in range(len(self.columns)):
+                self._columns_program(column)  # rows that get these blocks need it
+            self._send(sent, takes)
+            arguments = sent, np.int32(len(takes)), regions, self.trees, fresh
+            self.launch("manager_take", len(takes) * self._group, *arguments)
         except BaseException:
             # what was not taken from a Vec-Tree is free again when the manager counts it
             amounts = (takes[:, 1] & (NEW - 1)).astype(np.int64)
@@ -435,6 +474,3 @@ class Store:
             self.blocks.release(freed.astype(np.int64))
             self.blocks.give_back()
             raise
-        self._send(sent, takes)
-        arguments = sent, np.int32(len(takes)), regions, self.trees, fresh
-        self.launch("manager_take", len(takes) * self._group, *arguments)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
 
 import numpy as np
@@ -83,17 +84,19 @@ class Vertices:
         unused = np.flatnonzero(~self.there)[:count]
         return np.concatenate([unused, np.arange(self.n, self.n_with(count))])
 
-    def add(
+    def extended(
         self, n: int, numbers: NDArray[np.int64] | slice, properties: Mapping[str, np.ndarray]
-    ) -> None:
-        """Add vertices, with 0 for properties that are not given; n numbers in all."""
-        more = n - self.n
-        self.there = np.concatenate([self.there, np.zeros(more, bool)])
-        self.there[numbers] = True
+    ) -> Vertices:
+        """Return these and more vertices; 0 for properties that are not given; n numbers in all."""
+        more, extended = n - self.n, copy.copy(self)
+        extended.there = np.concatenate([self.there, np.zeros(more, bool)])
+        extended.there[numbers] = True
+        extended._values = {}
         for name, array in self._values.items():
             longer = np.concatenate([array, np.zeros(more, array.dtype)])
             longer[numbers] = properties.get(name, 0)
-            self._values[name] = longer
+            extended._values[name] = longer
+        return extended
 
     def _unknown(self, owner: str, name: str) -> ParameterError:
         known = ", ".join(self._values) or "none"

@@ -42,6 +42,8 @@ KINDS = {
     "allocation": (["allocate"], _NO_MEMORY, None),
     # drivers may allocate when a buffer is used for the first time
     "late allocation": (["enqueue"], _NO_MEMORY, None),
+    # as when other programs have taken all memory: until the end of the block
+    "no memory": (["allocate", "enqueue"], _NO_MEMORY, _NO_MEMORY),
     "build": (["build"], (cl.RuntimeError, _CODES.BUILD_PROGRAM_FAILURE), None),
     "lost device": (
         list(_PLACES),
