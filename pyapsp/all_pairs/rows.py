@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import replace
+from functools import partial
 from os import PathLike
 from typing import TYPE_CHECKING, Any, cast
 
@@ -213,10 +214,8 @@ def _blocks(request: Request, block: int | None, started: float) -> Generator[Re
 
     candidates = Candidates(request, part)
     for planned in candidates:
-        follow = _searched if cast("AllPairsMethod", planned.method).by_source else _sliced
-        results = follow(request, planned, block, started)
         try:
-            first = next(results, None)
+            first, results = planned.in_room(partial(_begun, request, planned, block, started))
         except DeviceError as error:
             candidates.refuse(error)
             continue
@@ -229,6 +228,15 @@ def _blocks(request: Request, block: int | None, started: float) -> Generator[Re
             results.close()
         return
     raise candidates.error()
+
+
+def _begun(
+    request: Request, planned: Planned, block: int | None, started: float
+) -> tuple[Result | None, Generator[Result, None, None]]:
+    """Return the first block, and what computes the others."""
+    follow = _searched if cast("AllPairsMethod", planned.method).by_source else _sliced
+    results = follow(request, planned, block, started)
+    return next(results, None), results
 
 
 def _searched(

@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from pyapsp.base.dry import needed
 from pyapsp.base.errors import DeviceError, DeviceMemoryError, FallbackWarning, StallError
 from pyapsp.base.json import Json, Record
 from pyapsp.device import clear_locals
-from pyapsp.device.kernels.residents import Residents, release_all, residents
+from pyapsp.device.kernels.residents import Residents, released_for, residents
 from pyapsp.graph import Graph
 from pyapsp.registry.algorithm import Method
 from pyapsp.registry.descriptor import Choice, Request
@@ -32,6 +32,8 @@ from pyapsp.registry.trials import refusal
 from pyapsp.registry.tuning.database import Unchanging
 
 __all__ = ["Candidates", "Planned", "Solved", "load", "run", "solve"]
+
+_Answer = TypeVar("_Answer")
 
 # Errors of a run whose cause may be gone in the next one.
 _TEMPORARY = (DeviceMemoryError, StallError)
@@ -50,16 +52,14 @@ class Planned:
         return self.choice.method
 
     def run(self) -> Any:
-        """Return the answer of the method; arrays that stay on devices make room for the run."""
+        """Return the answer of the method."""
+        return self.in_room(lambda: self.method.run(self.plan))
+
+    def in_room(self, run: Callable[[], _Answer]) -> _Answer:
+        """Return what a run of the plan returns; arrays that stay on devices make room for it."""
         used = self._make_room()
         try:
-            return self.method.run(self.plan)
-        except DeviceMemoryError as error:
-            clear_locals(error)
-            # other programs, or other devices of this run, may leave less memory than planned
-            if not release_all():
-                raise
-            return self.method.run(self.plan)
+            return released_for(run)
         finally:
             for each in used:
                 each.trim()

@@ -26,6 +26,7 @@ from pyapsp.base.errors import (
 from pyapsp.base.version import __version__
 from pyapsp.device import verdicts
 from pyapsp.device.kernels import source
+from pyapsp.device.kernels.residents import released_for
 from pyapsp.device.verdicts import verdict
 from pyapsp.registry import Method, OpaquePlan, Options, Problem, Request
 from pyapsp.registry import problem as problem_of
@@ -77,7 +78,7 @@ def fault_of(method: str, options: Options, trial: Callable[[], str | None]) -> 
     device = options.device
 
     def warned() -> str | None:
-        fault = trial()
+        fault = released_for(trial)
         if fault is not None:
             _log.warning("%s failed its self test on %s: %s", method, device, fault)
         return fault

@@ -487,6 +487,30 @@ def test_a_plan_without_memory_is_passed_over(graph, monkeypatch, predict, devic
         next(pyapsp.row_blocks(graph, "apsp-tasks", device=device))
 
 
+@pytest.mark.parametrize("method", ["near-far", "fw-minplus"])
+def test_a_block_without_memory_is_repeated_after_a_release(
+    method, graph, there, monkeypatch, device
+):
+    expected = next(pyapsp.row_blocks(graph, method, device=device)).distances
+    other = generators.random_graph(3000, seed=1)
+    pyapsp.bfs(other, 0, "bfs-frontier", device=device)
+    assert there.nbytes > 0
+    kind = type(pyapsp.method(method))
+    name = "start" if method == "near-far" else "run"
+    real, left = getattr(kind, name), []
+
+    def short(self, plan):
+        left.append(there.nbytes)
+        if len(left) == 1:
+            raise errors.DeviceMemoryError(2, 1, "none left")
+        return real(self, plan)
+
+    monkeypatch.setattr(kind, name, short)
+    rows = next(pyapsp.row_blocks(graph, method, device=device))
+    np.testing.assert_array_equal(rows.distances, expected)
+    assert left[0] > left[1] == 0
+
+
 # -- memory of the host ------------------------------------------------------------------------
 
 

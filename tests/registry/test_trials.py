@@ -19,6 +19,7 @@ from pyapsp.all_pairs.dense.fw_minplus import FwMinplus
 from pyapsp.device import doctor, verdicts
 from pyapsp.errors import (
     DeviceError,
+    DeviceMemoryError,
     DiskSpaceError,
     HostMemoryError,
     KernelBuildError,
@@ -149,6 +150,25 @@ def test_a_host_without_memory_for_the_trial_is_no_fault(device, monkeypatch):
             solve(device)
     assert verdicts.failures(device.identity) == {}
     assert solve(device).stats["method"] == "fw-minplus"
+
+
+def test_a_trial_without_memory_is_repeated_after_a_release(device, there, monkeypatch):
+    """As a run is: the first choice is used, and nothing falls back."""
+    other = generators.random_graph(3000, seed=1)
+    pyapsp.bfs(other, 0, "bfs-frontier", device=device)
+    assert there.nbytes > 0
+    run, left = FwMinplus.run, []
+
+    def short(self, plan):
+        left.append(there.nbytes)
+        if len(left) == 1:
+            raise DeviceMemoryError(2, 1, "none left")
+        return run(self, plan)
+
+    monkeypatch.setattr(FwMinplus, "run", short)
+    assert solve(device).stats["method"] == "fw-minplus"
+    assert left[0] > left[1] == 0
+    assert verdicts.failures(device.identity) == {}
 
 
 def test_an_error_that_a_sound_answer_has_not_is_a_fault(device, monkeypatch):

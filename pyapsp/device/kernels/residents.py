@@ -21,18 +21,21 @@ import os
 import threading
 import weakref
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import NamedTuple, cast
+from typing import NamedTuple, TypeVar, cast
 
 import numpy as np
 import pyopencl as cl
 from pyopencl.tools import ImmediateAllocator, MemoryPool
 
-from pyapsp.base.errors import ParameterError
+from pyapsp.base.errors import DeviceMemoryError, ParameterError
+from pyapsp.device.failures import let_go
 from pyapsp.device.model import Device
 
-__all__ = ["Residents", "release_all", "residents", "scratch"]
+__all__ = ["Residents", "release_all", "released_for", "residents", "scratch"]
+
+_Answer = TypeVar("_Answer")
 
 # The default budget is the memory of the device divided by this.
 _PART = 4
@@ -256,3 +259,22 @@ def _pools(device: Device) -> bool:
 def release_all() -> int:
     """Release the buffers of all devices; return their bytes."""
     return sum(each.shrink(0) for each in list(_all.values()))
+
+
+def released_for(run: Callable[[], _Answer]) -> _Answer:
+    """Return what a run returns; if it gets no memory, release all buffers and repeat it.
+
+    Other programs, or other devices of the run, may leave less memory than planned.
+
+    Raises
+    ------
+    DeviceMemoryError
+        There are no buffers to release, or the memory is not enough without them.
+    """
+    try:
+        return run()
+    except DeviceMemoryError as error:
+        let_go(error)
+        if not release_all():
+            raise
+        return run()
