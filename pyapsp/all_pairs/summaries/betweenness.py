@@ -13,7 +13,7 @@ import pyopencl as cl
 
 from pyapsp.all_pairs.summaries.counting import Kind, check_counts, sums_by_rows
 from pyapsp.all_pairs.summaries.lanes import sums_by_lanes
-from pyapsp.all_pairs.summaries.launches import in_launches
+from pyapsp.all_pairs.summaries.launches import fitting, in_launches
 from pyapsp.all_pairs.summaries.levels import sums_by_levels
 from pyapsp.all_pairs.summaries.sharing import Team, shared, team_of
 from pyapsp.base.dry import dry_run, is_dry, needed
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 __all__ = ["betweenness_centrality", "edge_betweenness_centrality", "sampled"]
 
 # Work-items on devices with scalar groups (CPUs), and on others in a group and for each compute
-# unit; the part of the memory that they have.
-_SLOTS, _GROUP, _GROUPS, _PART = 32, 32, 4, 2
+# unit.
+_SLOTS, _GROUP, _GROUPS = 32, 32, 4
 _DOUBLE = np.dtype(np.float64)
 
 
@@ -430,8 +430,7 @@ def _added(
 
 def _slots(options: Options, group: int, sources: int, each: list[int]) -> int:
     """Return the number of work-items: as many as are used and fit, in whole groups."""
-    capabilities = options.device.capabilities
-    wanted = _SLOTS if group == 1 else capabilities.compute_units * group * _GROUPS
-    fits = min(options.memory // _PART // sum(each), int(capabilities.max_allocation) // max(each))
-    groups = min(wanted, fits, -(-sources // group) * group) // group
+    units = options.device.capabilities.compute_units
+    wanted = _SLOTS if group == 1 else units * group * _GROUPS
+    groups = min(wanted, fitting(options, each), -(-sources // group) * group) // group
     return max(groups, 1) * group

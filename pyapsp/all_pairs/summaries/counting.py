@@ -12,6 +12,7 @@ import numpy as np
 import pyopencl as cl
 
 from pyapsp.all_pairs.sparse.near_far import NearFar
+from pyapsp.all_pairs.summaries.launches import fitting
 from pyapsp.base.dry import needed
 from pyapsp.base.errors import DeviceMemoryError, PrecisionError
 from pyapsp.device import device_errors
@@ -23,9 +24,9 @@ from pyapsp.registry import Options
 
 __all__ = ["Kind", "check_counts", "sums_by_rows"]
 
-# Work-items of a group, groups for each compute unit, and the part of the memory that they have;
-# the most rows of a group in a launch, which the host cannot stop.
-_GROUP, _GROUPS, _PART, _ROWS = 128, 16, 2, 4
+# Work-items of a group, groups for each compute unit; the most rows of a group in a launch, which
+# the host cannot stop.
+_GROUP, _GROUPS, _ROWS = 128, 16, 4
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,8 +78,7 @@ def sums_by_rows(
     if device.traits.scalar_groups or not most.int64_atomics or most.max_work_group_size < _GROUP:
         return None
     each = [8 * n, 8 * n, 4 * n, 4 * n, 4 * n, 8 * size]
-    fits = min(options.memory // _PART // sum(each), int(most.max_allocation) // max(each))
-    groups = min(most.compute_units * _GROUPS, fits, sources.size)
+    groups = min(most.compute_units * _GROUPS, fitting(options, each), sources.size)
     if groups < 1:
         return None
     sizes = [groups * one for one in each]

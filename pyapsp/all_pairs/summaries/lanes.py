@@ -14,7 +14,7 @@ import pyopencl as cl
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from pyapsp.all_pairs.summaries.counting import Kind, check_counts
-from pyapsp.all_pairs.summaries.launches import in_launches
+from pyapsp.all_pairs.summaries.launches import fitting, in_launches
 from pyapsp.base.dry import needed
 from pyapsp.device import Device, device_errors
 from pyapsp.device.kernels import Stopwatch, build, fill, upload
@@ -24,8 +24,8 @@ from pyapsp.registry import Options
 __all__ = ["sums_by_lanes"]
 
 # Sources of a vector, and so many that their order is worth its time; work-items for each compute
-# unit, and the part of the memory that they have.
-_LANES, _FEW, _SLOTS, _PART = 16, 256, 4, 2
+# unit.
+_LANES, _FEW, _SLOTS = 16, 256, 4
 # The first launch has at most this part of the batches.
 _TRIAL = 8
 # Vertices at most: kernels count the lanes of all in an int.
@@ -66,9 +66,8 @@ def sums_by_lanes(
     word = _LANES // 8
     each = [8 * _LANES * n, word * n, word * n, 4 * _LANES * n, word * _LANES * n, 4 * n]
     each += [8 * size, 16]
-    most, batches = device.capabilities, -(-sources.size // _LANES)
-    fits = min(options.memory // _PART // sum(each), int(most.max_allocation) // max(each))
-    slots = min(most.compute_units * _SLOTS, fits, batches)
+    wanted, batches = device.capabilities.compute_units * _SLOTS, -(-sources.size // _LANES)
+    slots = min(wanted, fitting(options, each), batches)
     fixed = 8 * (n + 1) + 4 * graph.m + 4 * sources.size + 4
     if slots < 1 or fixed + slots * sum(each) > options.memory:
         return None

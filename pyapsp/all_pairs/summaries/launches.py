@@ -1,16 +1,34 @@
-"""Launches over many sources, each of a time for which the host may wait."""
+"""Launches over many sources: what fits, and parts of a time for which the host may wait."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pyopencl as cl
 
-__all__ = ["in_launches"]
+from pyapsp.registry import Options
+
+__all__ = ["fitting", "in_launches"]
+
+# The part of the memory that searches have.
+_PART = 2
 
 # Seconds of a launch, which the host cannot stop: shorter ones are followed by longer ones.
 _SHORT, _LONG = 0.05, 0.2
+
+
+def fitting(options: Options, each: Sequence[int]) -> int:
+    """Return how many searches at once the memory is enough for.
+
+    Parameters
+    ----------
+    options : Options
+    each : sequence of int
+        The bytes that one of them has of each buffer.
+    """
+    largest = int(options.device.capabilities.max_allocation)
+    return min(options.memory // _PART // sum(each), largest // max(each))
 
 
 def in_launches(

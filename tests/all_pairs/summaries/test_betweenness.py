@@ -12,6 +12,7 @@ import pyapsp
 from pyapsp.all_pairs.summaries import betweenness, counting, lanes, launches, levels
 from pyapsp.errors import DeviceMemoryError, GraphError, ParameterError, PrecisionError
 from pyapsp.graph import Graph, generators
+from pyapsp.registry import Options
 
 
 def drawn(seed, n=30, degree=1.6, weighted=False):
@@ -227,6 +228,16 @@ def test_vectors_need_more_memory_than_single_searches(device, monkeypatch):
     monkeypatch.setattr(betweenness, "_by_distances", single)
     found = pyapsp.betweenness_centrality(graph, device=device, memory_limit=limit)
     np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_searches_have_half_of_the_memory(device, monkeypatch):
+    float64 = np.dtype(np.float64)
+    options = Options(device, float64, memory_limit=1000)
+    assert launches.fitting(options, [30, 20]) == 10
+    assert launches.fitting(options, [30, 21]) == 9
+    short = replace(device.capabilities, max_allocation=89)  # of three searches
+    monkeypatch.setattr(type(device), "capabilities", short)
+    assert launches.fitting(options, [30, 20]) == 2
 
 
 def test_as_igraph_does(device):
