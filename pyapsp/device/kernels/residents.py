@@ -30,7 +30,7 @@ import pyopencl as cl
 from pyopencl.tools import ImmediateAllocator, MemoryPool
 
 from pyapsp.base.errors import DeviceMemoryError, ParameterError
-from pyapsp.device.failures import let_go
+from pyapsp.device.failures import clear_locals
 from pyapsp.device.model import Device
 
 __all__ = ["Residents", "release_all", "released_for", "residents", "scratch"]
@@ -274,7 +274,7 @@ def released_for(run: Callable[[], _Answer]) -> _Answer:
     try:
         return run()
     except DeviceMemoryError as error:
-        let_go(error)
+        clear_locals(error)
         if not release_all():
             raise
         return run()
