@@ -8,7 +8,8 @@
  *
  *             emulated    local memory and barriers, on every device
  *             sub-groups  the instructions of the hardware; only if its width is PYAPSP_WARP. The
- *                         host selects it (pyapsp/device/kernels/warps.py)
+ *                         host selects it (pyapsp/device/kernels/warps.py). Where a driver has no
+ *                         sub-groups, a file of its vendor may have their functions
  *
  * Layout    A group of 8 work-items in warps of 4:
  *
@@ -72,7 +73,7 @@
  *
  * Parameters  PYAPSP_GROUP          64  work-items of a group, a multiple of PYAPSP_WARP
  *             PYAPSP_WARP            8  1, 2, 4, 8, 16, 32 or 64
- *             PYAPSP_SUBGROUPS       0  1: the sub-group back end
+ *             PYAPSP_SUBGROUPS       0  1: the sub-group back end, 2: with functions of the vendor
  *             PYAPSP_INT64_ATOMICS   0  1: device_scan_pair exists
  *
  * Cost      Emulated, for width w and groups of g: warp_shuffle 2 barriers, warp_scan log2 w + 2,
@@ -101,7 +102,7 @@
 #if PYAPSP_INT64_ATOMICS
 #pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable
 #endif
-#if PYAPSP_SUBGROUPS
+#if PYAPSP_SUBGROUPS == 1
 #ifdef cl_khr_subgroups
 #pragma OPENCL EXTENSION cl_khr_subgroups : enable
 #endif

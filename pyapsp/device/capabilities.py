@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from pyapsp.base.errors import ParameterError
 from pyapsp.device import loader
-from pyapsp.device.probes import loop_fault, packed16_fault, scope_fault
+from pyapsp.device.probes import instructions_fault, loop_fault, scope_fault
 from pyapsp.device.quirks import usable_local_memory
 
 if TYPE_CHECKING:
@@ -53,6 +53,9 @@ class Capabilities:
     packed16 : bool
         Instructions on pairs of 16-bit values. Only inline assembly can use them, in kernel files
         that are written for one vendor.
+    warps32 : bool
+        Warps of 32 neighbouring work-items that exchange values, for a driver without sub-groups.
+        Only inline assembly can use them, in kernel files that are written for one vendor.
     unified_memory : bool
         Device and host share one memory.
     local_memory : int
@@ -83,6 +86,7 @@ class Capabilities:
     long_loops: bool
     device_scope_fence: bool
     packed16: bool
+    warps32: bool
     unified_memory: bool
     local_memory: int
     global_memory: int
@@ -118,7 +122,8 @@ class Capabilities:
             or bool(reported(handle, info.MAX_NUM_SUB_GROUPS, 0)),
             long_loops=loop_fault(handle, identity) is None,
             device_scope_fence=scope_fault(handle, standard, identity) is None,
-            packed16=packed16_fault(handle, kind_of(handle), identity) is None,
+            packed16=instructions_fault(handle, "packed16", kind_of(handle), identity) is None,
+            warps32=instructions_fault(handle, "warps32", kind_of(handle), identity) is None,
             unified_memory=bool(handle.host_unified_memory),
             local_memory=usable_local_memory(handle.platform.name, handle.local_mem_size),
             global_memory=handle.global_mem_size,

@@ -19,13 +19,13 @@ import numpy as np
 
 from pyapsp.device import loader
 from pyapsp.device.compiling import compiling
-from pyapsp.device.quirks import PACKED16_ANSWER, packed16_probe, unlisted_scope
+from pyapsp.device.quirks import Instructions, instructions_of, unlisted_scope
 from pyapsp.device.verdicts import verdict
 
 if TYPE_CHECKING:
     import pyopencl as cl
 
-__all__ = ["chain_fault", "loop_fault", "packed16_fault", "scope_fault"]
+__all__ = ["chain_fault", "instructions_fault", "loop_fault", "scope_fault"]
 
 # Each group takes a number, waits for the group before it, adds 1 to every value and then signals
 # the next group. A group that waits longer than a correct driver needs sets `ticket[2]`, and all
@@ -97,21 +97,25 @@ def loop_fault(handle: cl.Device, identity: Mapping[str, str]) -> str | None:
     return verdict(identity, "loops", _code(_LOOP), lambda: _counted(handle))
 
 
-def packed16_fault(handle: cl.Device, kind: str, identity: Mapping[str, str]) -> str | None:
-    """Return why there are no instructions for pairs of 16-bit integers; None if there are.
+def instructions_fault(
+    handle: cl.Device, capability: str, kind: str, identity: Mapping[str, str]
+) -> str | None:
+    """Return why a device has not the instructions of a capability; None if it has them.
 
     Parameters
     ----------
     handle : pyopencl.Device
+    capability : {"packed16", "warps32"}
+        As in `Capabilities`.
     kind : str
         As `Device.kind`.
     identity : mapping
         As `Device.identity`.
     """
-    source = packed16_probe(str(handle.platform.name), kind)
-    if source is None:
+    known = instructions_of(capability, str(handle.platform.name), kind)
+    if known is None:
         return "no such instructions are known"
-    return verdict(identity, "packed16", _code(source), lambda: _unpaired(handle, source))
+    return verdict(identity, capability, _code(known.source), lambda: _tried(handle, known))
 
 
 def chain_fault(handle: cl.Device) -> str | None:
@@ -166,22 +170,21 @@ def _counted(handle: cl.Device) -> str | None:
     return f"a loop of {_STEPS:,} steps ended after {total[0]:,}; loops of any kernel may do so"
 
 
-def _unpaired(handle: cl.Device, source: str) -> str | None:
+def _tried(handle: cl.Device, known: Instructions) -> str | None:
     opencl = loader.opencl()
-    words = np.array([0x0001FFFF, 0x00010001, 0x0003FFFF], np.uint32)
+    words = np.array(known.words, np.uint32)
     with compiling(str(handle.platform.name)):
         try:
             context = opencl.Context([handle])
             queue = opencl.CommandQueue(context, handle)
             flags = opencl.mem_flags.READ_WRITE | opencl.mem_flags.COPY_HOST_PTR
             buffer = opencl.Buffer(context, flags, hostbuf=words)
-            program = opencl.Program(context, source).build(cache_dir=False)
-            opencl.Kernel(program, "packed")(queue, (1,), (1,), buffer)
+            program = opencl.Program(context, known.source).build(cache_dir=False)
+            opencl.Kernel(program, "probe")(queue, (words.size,), (words.size,), buffer)
             opencl.enqueue_copy(queue, words, buffer)
         except opencl.Error as error:
-            return f"a kernel with instructions for pairs of 16 bits did not run: {error}"
-    right = words[0] == PACKED16_ANSWER
-    return None if right else "instructions for pairs of 16 bits gave a wrong result"
+            return f"a kernel with the instructions did not run: {error}"
+    return None if words.tolist() == list(known.right) else "the instructions gave a wrong result"
 
 
 def _code(source: str) -> str:

@@ -12,17 +12,17 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 __all__ = [
-    "PACKED16_ANSWER",
     "RUNTIMES",
     "SENSOR_LIBRARIES",
     "VARIABLES",
     "VISIBLE",
+    "Instructions",
     "Runtime",
     "Traits",
     "architecture_of",
+    "instructions_of",
     "maps_late",
     "nearest_processor",
-    "packed16_probe",
     "pci_address_of",
     "plain_name",
     "told_processor",
@@ -221,40 +221,73 @@ def _has_avx512(processor: str, features: frozenset[str]) -> bool:
     return bool(_WITH_AVX512.fullmatch(processor)) if processor else features >= _AVX512
 
 
+@dataclass(frozen=True)
+class Instructions:
+    """A kernel that builds and gives the right words only where a device has some instructions."""
+
+    #: It has a kernel ``probe``, with a buffer of words as argument. One group runs it, which has a
+    #: work-item for each word.
+    source: str
+    words: tuple[int, ...]
+    right: tuple[int, ...]
+
+
 # Adds and takes the minimum of pairs of 16-bit values, with instructions of PTX 8.0 for sm_90. On
 # older devices this kernel does not build.
-_PACKED16 = {
-    ("nvidia", "gpu"): """
-kernel void packed(global uint *word)
+_PACKED16 = Instructions(
+    """
+kernel void probe(global uint *word)
 {
     uint sum, less;
     asm("add.s16x2 %0, %1, %2;" : "=r"(sum) : "r"(word[0]), "r"(word[1]));
     asm("min.s16x2 %0, %1, %2;" : "=r"(less) : "r"(sum), "r"(word[2]));
-    word[0] = less;
+    barrier(CLK_GLOBAL_MEM_FENCE);
+    word[get_global_id(0)] = less;
 }
 """,
+    (0x0001FFFF, 0x00010001, 0x0003FFFF),
+    (0x0002FFFF,) * 3,
+)
+# The sums of two warps, with an instruction of PTX 7.0 for sm_80: they are 32 neighbours each.
+_WARPS32 = Instructions(
+    """
+kernel void probe(global uint *word)
+{
+    uint sum;
+    asm volatile("redux.sync.add.u32 %0, %1, 0xffffffff;"
+                 : "=r"(sum) : "r"(word[get_global_id(0)]));
+    word[get_global_id(0)] = sum;
 }
-#: The result of the kernel of `packed16_probe` for the words 0x0001ffff, 0x00010001, 0x0003ffff.
-PACKED16_ANSWER = 0x0002FFFF
+""",
+    tuple(range(64)),
+    (sum(range(32)),) * 32 + (sum(range(32, 64)),) * 32,
+)
+# capability, word in the platform name, kind
+_INSTRUCTIONS = {
+    ("packed16", "nvidia", "gpu"): _PACKED16,
+    ("warps32", "nvidia", "gpu"): _WARPS32,
+}
 
 
-def packed16_probe(platform_name: str, kind: str) -> str | None:
-    """Return a kernel that builds and gives `PACKED16_ANSWER` only if 16-bit pairs are native.
+def instructions_of(capability: str, platform_name: str, kind: str) -> Instructions | None:
+    """Return what shows whether a device has the instructions of a capability.
 
     Parameters
     ----------
+    capability : {"packed16", "warps32"}
+        As in `Capabilities`.
     platform_name, kind
         As in `traits_of`.
 
     Returns
     -------
-    str or None
-        Source of a kernel ``packed`` with a buffer of words as argument; None for other vendors.
+    Instructions or None
+        None for vendors whose instructions are not known.
     """
     name = platform_name.lower()
-    for (word, known_kind), source in _PACKED16.items():
-        if word in name and kind == known_kind:
-            return source
+    for (known, word, known_kind), instructions in _INSTRUCTIONS.items():
+        if known == capability and word in name and kind == known_kind:
+            return instructions
     return None
 
 

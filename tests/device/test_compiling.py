@@ -19,6 +19,7 @@ import pyapsp
 from pyapsp.cli import main
 from pyapsp.device import caches, compiling, probes, selftest
 from pyapsp.device.kernels import Program, program
+from pyapsp.device.quirks import Instructions
 from pyapsp.errors import DeviceError, DiskSpaceError
 from pyapsp.graph import generators
 
@@ -131,7 +132,9 @@ DOORS = {
     "a kernel": lambda device: Program(device, CHATTY),
     "the probe of fences": lambda device: probes.chain_fault(device.handle),
     "the probe of loops": lambda device: probes._counted(device.handle),
-    "the probe of pairs": lambda device: probes._unpaired(device.handle, CHATTY),
+    "a probe of instructions": lambda device: probes._tried(
+        device.handle, Instructions(CHATTY, (0,), (0,))
+    ),
     "the self test": lambda device: selftest._run(device.id),
 }
 

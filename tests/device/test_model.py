@@ -334,40 +334,59 @@ def test_the_widest_vector_of_the_traits_compiles(device):
         assert builds(device, source)
 
 
+PACKED = quirks.instructions_of("packed16", "NVIDIA CUDA", "gpu")
+_PLAIN = "kernel void probe(global uint *w) { int i = get_global_id(0); w[i] = "
+
+
 @pytest.mark.parametrize(
-    ("source", "native"),
+    ("known", "native"),
     [
+        # as PACKED, in OpenCL C
         (
-            "kernel void packed(global uint *w) { w[0] = as_uint(min(as_short2(w[0]) "
-            "+ as_short2(w[1]), as_short2(w[2]))); }",
+            f"{_PLAIN} i == 2 ? 0x2ffff : as_uint(min(as_short2(0x1ffffu) + as_short2(0x10001u), "
+            "as_short2(0x3ffffu))); }",
             True,
         ),
-        ("kernel void packed(global uint *w) { w[0] = min(w[0] + w[1], w[2]); }", False),
-        ("kernel void packed(global uint *w) { no such instruction }", False),
+        (f"{_PLAIN} 3; }}", False),
+        ("kernel void probe(global uint *w) { no such instruction }", False),
         (None, False),
     ],
 )
-def test_packed16_is_what_a_probe_finds(source, native, device, monkeypatch):
+def test_instructions_are_what_a_probe_finds(known, native, device, monkeypatch):
     """Right answer, wrong answer, no build, no probe; the driver's remarks are swallowed."""
-    monkeypatch.setattr(probes, "packed16_probe", lambda platform, kind: source)
-    fault = probes.packed16_fault(device.handle, device.kind, device.identity)
+    known = known and replace(PACKED, source=known)
+    monkeypatch.setattr(probes, "instructions_of", lambda *_: known)
+    fault = probes.instructions_fault(device.handle, "packed16", device.kind, device.identity)
     assert (fault is None) is native
 
 
-def test_packed16_is_tried_once(device, unseen, monkeypatch):
-    """Processes that follow read the verdict."""
-    monkeypatch.setattr(probes, "packed16_probe", lambda platform, kind: "kernel void packed() {}")
+def test_every_work_item_of_a_probe_counts(device, monkeypatch):
+    """Sums of two warps: one of 64 lanes gives other ones."""
+    known = quirks.instructions_of("warps32", "NVIDIA CUDA", "gpu")
+    for lanes, native in ((32, True), (64, False)):
+        text = f"{_PLAIN} {lanes} * (i / {lanes} * {lanes}) + {lanes * (lanes - 1) // 2}; }}"
+        tried = replace(known, source=text)
+        monkeypatch.setattr(probes, "instructions_of", lambda *_, tried=tried: tried)
+        fault = probes.instructions_fault(device.handle, "warps32", device.kind, device.identity)
+        assert (fault is None) is native
+
+
+def test_instructions_are_tried_once(device, unseen, monkeypatch):
+    """Processes that follow read the verdict; each capability has its own."""
     trials = []
-    monkeypatch.setattr(probes, "_unpaired", lambda *_: trials.append(1))
-    for _ in range(2):
-        assert probes.packed16_fault(device.handle, device.kind, device.identity) is None
-    assert trials == [1]
+    monkeypatch.setattr(probes, "instructions_of", lambda *_: PACKED)
+    monkeypatch.setattr(probes, "_tried", lambda *_: trials.append(1))
+    for capability, times in (("packed16", 1), ("packed16", 1), ("warps32", 2)):
+        fault = probes.instructions_fault(device.handle, capability, device.kind, device.identity)
+        assert fault is None
+        assert len(trials) == times
 
 
-def test_only_platforms_with_the_instructions_are_probed():
-    assert quirks.packed16_probe("NVIDIA CUDA", "gpu")
-    assert quirks.packed16_probe("NVIDIA CUDA", "cpu") is None
-    assert quirks.packed16_probe("Portable Computing Language", "cpu") is None
+@pytest.mark.parametrize("capability", ["packed16", "warps32"])
+def test_only_platforms_with_the_instructions_are_probed(capability):
+    assert quirks.instructions_of(capability, "NVIDIA CUDA", "gpu")
+    assert quirks.instructions_of(capability, "NVIDIA CUDA", "cpu") is None
+    assert quirks.instructions_of(capability, "Portable Computing Language", "cpu") is None
 
 
 def test_files_for_one_vendor_stand_beside_the_portable_one(device):

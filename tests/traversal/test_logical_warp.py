@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 import shutil
 from pathlib import Path
 
@@ -124,6 +125,7 @@ def test_loops_of_warps(width, group, device):
     extended = warps._EXTENSIONS.issubset(device.capabilities.extensions)
     able = device.capabilities.subgroups and extended
     apart = width == 1 or (able and runs.program.subgroup_sizes(group) == {width})
+    apart |= width == 32 and device.capabilities.warps32
     assert (found[3] == apart).all()
     team = width if apart else group
     most = (runs.given % 8).reshape(-1, team).max(1).repeat(team)
@@ -211,3 +213,42 @@ def test_sub_groups_only_of_the_same_width(device, monkeypatch):
     monkeypatch.setattr(warps, "build", refused)
     build_warps(device, "logical_warp.cl", defines)
     assert built == [(0, None)]
+
+
+@pytest.mark.parametrize(
+    ("width", "warps32", "form"), [(32, True, 2), (16, True, 0), (32, False, 0)]
+)
+def test_functions_of_a_vendor_only_where_they_work(width, warps32, form, device, monkeypatch):
+    """Without sub-groups that the driver lists; for warps of 32, as the instructions have."""
+    own = "common/logical_warp.nvidia.cl"
+    built = []
+
+    def noted(device, name, defines, *, before=None, standard=None, optimise=True):
+        built.append((defines["PYAPSP_SUBGROUPS"], before, standard, optimise))
+
+    able = dataclasses.replace(device.capabilities, subgroups=False, warps32=warps32)
+    monkeypatch.setitem(model._capabilities, device.handle, able)
+    monkeypatch.setattr(model.Device, "vendor_file", lambda self, name: own)
+    monkeypatch.setattr(warps, "build", noted)
+    defines = {"PYAPSP_GROUP": 64, "PYAPSP_WARP": width}
+    build_warps(device, "logical_warp.cl", defines, standard="CL2.0", optimise=False)
+    build_warps(device, "logical_warp.cl", defines, subgroups=False)
+    before = own if form else None
+    assert built == [(form, before, "CL2.0", False), (0, None, None, True)]
+    assert (source.root() / own).is_file()
+
+
+@pytest.mark.usefixtures("tests_kernels")
+def test_a_file_can_be_put_before_another(device, tmp_path):
+    (tmp_path / "one.cl").write_text("#define ONE 1\n")
+    (tmp_path / "k.cl").write_text("kernel void k(global int *x)\n{\n    x[0] = ONE;\n}\n")
+    with pytest.raises(KernelBuildError):
+        program.build(device, "k.cl", {})
+    text = program.build(device, "k.cl", {"TWO": 2}, before="one.cl").source
+    assert re.findall("#define (.*)|#line 1 (.*)", text) == [
+        ("", '"<defines>"'),
+        ("TWO 2", ""),
+        ("", '"one.cl"'),
+        ("ONE 1", ""),
+        ("", '"k.cl"'),
+    ]

@@ -204,6 +204,7 @@ def build(
     name: str,
     defines: Mapping[str, str | int],
     *,
+    before: str | None = None,
     standard: str | None = None,
     optimise: bool = True,
 ) -> Program:
@@ -217,6 +218,8 @@ def build(
         The file relative to the kernel root, e.g. ``"all_pairs/dense/fw_naive.cl"``.
     defines : mapping of str to str or int
         Macros.
+    before : str or None
+        A file whose text is put before that of `name`.
     standard : str or None
         The version of OpenCL C, as in `Capabilities.c_standard`; None for kernels that need only
         1.2.
@@ -232,7 +235,8 @@ def build(
     KernelBuildError
         If the compiler refuses the source.
     """
-    text = flattened(name)  # a changed file changes this text
+    # a changed file changes this text
+    text = "\n".join(flattened(each) for each in (before, name) if each is not None)
     with _building:
         return _build(device, text, tuple(defines.items()), standard, optimise)
 

@@ -2,7 +2,8 @@
 
 A logical warp is a number of neighbouring work-items that the program chooses. The functions of the
 header work on every device with local memory and barriers. On a device whose sub-groups have just
-this width, the same kernels are built with its instructions.
+this width, the same kernels are built with its instructions. So they are where the driver lists no
+sub-groups and the device has warps of this width: a file for its vendor has the functions.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ _log = logging.getLogger(__name__)
 # The widths of a logical warp.
 WIDTHS = (1, 2, 4, 8, 16, 32, 64)
 _EXTENSIONS = frozenset({"cl_khr_subgroup_shuffle", "cl_khr_subgroup_ballot"})
+# Beside the header: the functions of sub-groups for vendors, and the width that these have.
+_FUNCTIONS, _WIDTH = "common/logical_warp.cl", 32
 
 
 def build_warps(
@@ -42,9 +45,10 @@ def build_warps(
         ``PYAPSP_INT64_ATOMICS`` are added.
     subgroups : bool
         Whether sub-groups may be used. They are used if the device lists the extensions and every
-        kernel of the file gets sub-groups of the width ``PYAPSP_WARP``.
+        kernel of the file gets sub-groups of the width ``PYAPSP_WARP``, or if the device has the
+        capability ``warps32`` and that width is 32.
     standard : str or None
-        The version of OpenCL C without sub-groups, as for `build`.
+        The version of OpenCL C where the device lists no sub-groups, as for `build`.
     """
     atomics = int(device.capabilities.int64_atomics)
     plain = {**defines, "PYAPSP_INT64_ATOMICS": atomics, "PYAPSP_SUBGROUPS": 0}
@@ -61,4 +65,8 @@ def build_warps(
         else:
             if program.subgroup_sizes(group) == {width}:
                 return program
+    if subgroups and width == _WIDTH and capabilities.warps32:
+        own = device.vendor_file(_FUNCTIONS)
+        defines = {**plain, "PYAPSP_SUBGROUPS": 2}
+        return build(device, name, defines, before=own, standard=standard, optimise=optimise)
     return build(device, name, plain, standard=standard, optimise=optimise)

@@ -26,7 +26,10 @@ from pyapsp.registry.tuning.database import Row, load
 MACRO = re.compile(r"^#define (\S+)(?: (.*))?$")
 FILE = re.compile(r'^#line 1 "([^<"]+)"$')
 
+# The file with the functions of sub-groups of a vendor.
+BEFORE = "common/logical_warp.nvidia.cl"
 FILES = sorted(path.relative_to(source.root()).as_posix() for path in source.root().rglob("*.cl"))
+FILES.remove(BEFORE)  # it has no kernels
 
 # Vertices of the input that is planned, at least two tiles of any row.
 _SIZE = 300
@@ -39,15 +42,19 @@ class Unit:
     file: str
     macros: tuple[tuple[str, str], ...] = ()
     standard: str | None = None
+    before: str | None = None  # a file whose text is before it, and has no includes
 
     @classmethod
     def of(cls, source: str, standard: str | None) -> Unit:
         """Take an assembled source apart: macros, then the file."""
-        macros = []
+        macros, before = [], None
         for line in source.splitlines():
             if match := FILE.match(line):
-                return cls(match[1], tuple(macros), standard)
-            if match := MACRO.match(line):
+                if match[1] == BEFORE:
+                    before = BEFORE
+                    continue
+                return cls(match[1], tuple(macros), standard, before)
+            if before is None and (match := MACRO.match(line)):
                 macros.append((match[1], match[2] or ""))
         raise AssertionError("a source without a file")
 
@@ -82,6 +89,7 @@ def device_of(row: Row) -> Pretended:
         "subgroups": gpu,
         "device_scope_fence": True,
         "packed16": gpu,
+        "warps32": "nvidia" in row.platform.lower(),
         "unified_memory": not gpu,
         "local_memory": 2**21,
         "max_work_group_size": 1024 if gpu else 8192,

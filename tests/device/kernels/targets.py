@@ -174,6 +174,7 @@ _ABLE: Mapping[str, object] = {
     "int64_atomics": True,
     "device_scope_fence": True,
     "packed16": False,
+    "warps32": False,
     "unified_memory": False,
     "compute_units": 64,
     "c_version": (3, 0),
@@ -193,7 +194,7 @@ _ABLE_OF: Mapping[str, Mapping[str, object]] = {
         "max_work_group_size": 256,
         "max_work_item_sizes": (1024,) * 3,
     },
-    "NVIDIA": {"fp16": False, "local_memory": 49152},
+    "NVIDIA": {"fp16": False, "local_memory": 49152, "warps32": True},
     "Intel": {
         "subgroups": True,
         "extensions": ("cl_khr_subgroup_ballot", "cl_khr_subgroup_shuffle", "cl_khr_subgroups"),
@@ -317,8 +318,9 @@ def _clang(target: Target, unit: Unit, *options: str) -> str:
     link = ("-Xclang", "-mlink-builtin-bitcode", "-Xclang", str(target._library()))
     macros = (f"-D{name}={value}" for name, value in unit.macros)
     standard = f"-cl-std={unit.standard or 'CL1.2'}"
+    before = () if unit.before is None else ("-include", unit.before)
     command = (CLANG, *_LANGUAGE, standard, *_BUILTINS[target.vendor], *options, *link, *macros)
-    return _run((*command, "-I", str(source.root()), "-S", unit.file), source.root())
+    return _run((*command, *before, "-I", str(source.root()), "-S", unit.file), source.root())
 
 
 # -- AMD -------------------------------------------------------------------------------------------

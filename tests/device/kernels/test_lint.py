@@ -13,6 +13,7 @@ import subprocess
 import sys
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -65,7 +66,9 @@ def messages(unit, root: Path | None = None) -> str:
     root = root or source.root()
     macros = [f"-D{name}={value}" for name, value in unit.macros]
     standard = f"-cl-std={unit.standard or 'CL1.2'}"
-    command = [compiler(), *LANGUAGE, standard, *WARNINGS, *macros, "-I", str(root), unit.file]
+    before = [] if unit.before is None else ["-include", unit.before]
+    language = [*LANGUAGE, standard, *WARNINGS]
+    command = [compiler(), *language, *macros, *before, "-I", str(root), unit.file]
     done = subprocess.run(command, capture_output=True, text=True, cwd=root)
     return done.stderr or "clang ended without a word" * bool(done.returncode)
 
@@ -78,6 +81,13 @@ def all_messages(units: Iterable) -> str:
 @pytest.mark.parametrize("name", recorded.FILES)
 def test_default_macros(name):
     assert messages(recorded.Unit(name)) == ""
+
+
+def test_functions_of_warps_of_a_vendor():
+    macros = ("PYAPSP_GROUP", "64"), ("PYAPSP_WARP", "32"), ("PYAPSP_SUBGROUPS", "2")
+    unit = recorded.Unit("device/scan.cl", macros, before=recorded.BEFORE)
+    assert messages(unit) == ""
+    assert "sub_group_shuffle" in messages(replace(unit, before=None))
 
 
 @pytest.mark.every(5)

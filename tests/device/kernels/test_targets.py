@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import shutil
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -93,6 +94,22 @@ def test_what_methods_build(target):
 def test_parameters_of_tuning_rows(target):
     """They compile for every GPU. There is no budget: other platforms do not get them."""
     assert all_compiled(target, recorded.built_with_rows, least=20)
+
+
+@pytest.mark.parametrize("name", ["sm_80", "sm_90"])
+def test_functions_of_warps_of_a_vendor(name, tmp_path, monkeypatch):
+    """All functions of logical warps, with those of sub-groups that a file of the vendor has."""
+    target = next(each for each in TARGETS if each.name == name)
+    need(target)
+    shutil.copytree(targets.source.root() / "common", tmp_path / "common")
+    shutil.copy(Path(__file__).parents[2] / "traversal" / "logical_warp.cl", tmp_path)
+    monkeypatch.setattr(targets.source, "root", lambda: tmp_path)
+    macros = {"PYAPSP_GROUP": 64, "PYAPSP_WARP": 32, "PYAPSP_SUBGROUPS": 2}
+    pairs = tuple((macro, str(value)) for macro, value in macros.items())
+    unit = recorded.Unit("logical_warp.cl", pairs, before=recorded.BEFORE)
+    assert failures(compiled(target, (unit,))) == {}
+    [missing] = compiled(target, (replace(unit, before=None),))
+    assert "sub_group" in missing.failure
 
 
 def test_the_page_is_that_of_its_figures(docs):
