@@ -20,7 +20,7 @@ GROUPS = (1, 2, 8, 48, 64, 256)
 EVERY = [(w, g) for w in WIDTHS for g in GROUPS if g % w == 0]
 # nearly every width and group, warps of one lane, groups of one warp, and a number of warps that is
 # no power of two
-SOME = [(1, 1), (1, 48), (2, 2), (4, 8), (16, 48), (8, 256), (64, 64)]
+SOME = [(1, 1), (1, 48), (2, 2), (4, 8), (16, 48), (32, 64), (8, 256), (64, 64)]
 SHAPES = [
     pytest.param(*shape, marks=[] if shape in SOME else pytest.mark.nightly) for shape in EVERY
 ]

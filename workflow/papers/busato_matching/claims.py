@@ -61,9 +61,22 @@ def _m2(measured: Measured) -> Verdict:
 
 def _m3(measured: Measured) -> Verdict:
     longest = _said("section 10.2.1", "longest time of a query")
-    runs = _runs(measured, "complexes", method="device", search=_SEARCH)
-    seconds = max(run["seconds"]["total"] for run in runs)
-    return Verdict(seconds < longest, f"s: {seconds:.3g}")
+    runs = measured.each_run("busato-matching-complexes", method="device", search=_SEARCH)
+    times = [(n, run["seconds"]["total"]) for n, run in runs]
+    if not times:
+        raise UnmeasuredError("complexes")
+    # times grow with the vertices, so that a smaller network cannot tell
+    as_theirs = [seconds for n, seconds in times if n >= _smallest_with_complexes()]
+    if not as_theirs:
+        seconds = max(seconds for _, seconds in times)
+        return Verdict(None, f"s: {seconds:.3g}, with fewer vertices than the thesis")
+    return Verdict(max(as_theirs) < longest, f"s: {max(as_theirs):.3g}")
+
+
+def _smallest_with_complexes() -> int:
+    """Return the vertices of the smallest network in which the thesis looks for complexes."""
+    rows = Published("busato_matching").rows(exhibit="table 10.1", quantity="edges")
+    return min(int(row["n"]) for row in rows if row["name"].endswith(" (functional)"))
 
 
 def _m4(measured: Measured) -> Verdict:
