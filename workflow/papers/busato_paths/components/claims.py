@@ -135,8 +135,7 @@ def _sc6(measured: Measured) -> Verdict:
     for name in ("CA-road", "USA-road", "Pre2", "Random", "Fullchip"):
         times = _map(measured, name)
         gains[name] = times["1", "1"] / times["0", "1"]
-    holds = all(reaches(gain, 1) for gain in gains.values())
-    return Verdict(holds, f"one turn / none: {listed(gains)}")
+    return Verdict(min(gains.values()) >= 1, f"one turn / none: {listed(gains)}")
 
 
 def _sc7(measured: Measured) -> Verdict:
