@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from functools import cache
@@ -81,10 +81,10 @@ class Sent(NamedTuple):
         """The bytes of a row."""
         return self.dtype.itemsize * self.shape[1]
 
-    def parts(self, size: int) -> Iterator[tuple[slice, slice]]:
-        """Cut the rows into pieces of at most so many bytes."""
-        height, columns = self.shape
-        return _parts(height, columns, columns, size // self.dtype.itemsize)
+    @property
+    def nbytes(self) -> int:
+        """The bytes of all rows."""
+        return self.row * self.shape[0]
 
 
 def suits(device: cl.Device, count: int) -> bool:
@@ -249,31 +249,33 @@ class Stage:
             At least one.
         """
         size = max(_size(_PIECE, each.row) for each in sent)
-        parts = ((each, some) for each in sent for some, _ in each.parts(size))
-        lock = threading.Lock()
+        count = sum(each.nbytes for each in sent)
+        converted = sum(each.nbytes for each in sent if each.converts)
+        most = cores() if 2 * converted > count else min(cores(), _COPYING)
+        workers = min(most, -(-count // size))
+        # single operations of a deque need no lock, for which threads would wait; some drivers
+        # cannot enqueue commands in two threads
+        parts, lock = deque(_cut(sent, size, workers)), threading.Lock()
 
         def give(stopped: threading.Event) -> None:
-            while True:
-                with lock:
-                    part = None if stopped.is_set() else next(parts, None)
-                    if part is None:
-                        return
-                    slot, going = free.popleft()
+            while not stopped.is_set():
+                try:
+                    each, first, last = parts.popleft()
+                except IndexError:
+                    return
+                slot, going = free.popleft()
                 if going is not None:
                     going.wait()
-                each, some = part
-                piece = _shaped(slot, each.dtype, (some.stop - some.start, each.shape[1]))
-                each.fill(some.start, some.stop, piece)
-                start = each.row * (each.first_row + some.start)
+                piece = _shaped(slot, each.dtype, (last - first, each.shape[1]))
+                each.fill(first, last, piece)
+                start = each.row * (each.first_row + first)
                 with lock:
                     event = cl.enqueue_copy(
                         queue, each.matrix, piece, dst_offset=start, is_blocking=False
                     )
                     queue.flush()
-                    free.append((slot, event))
+                free.append((slot, event))
 
-        pieces = -(-sum(each.row * each.shape[0] for each in sent) // size)
-        workers = min(cores() if any(each.converts for each in sent) else _COPYING, pieces)
         with self._pieces(queue, size, _AHEAD * workers) as slots:
             free = deque[tuple[np.ndarray, cl.Event | None]]((slot, None) for slot in slots)
             with _together(min(workers, len(slots)), give):
@@ -338,6 +340,23 @@ def _size(piece: int, row: int) -> int:
 def _shaped(memory: np.ndarray, dtype: np.dtype, shape: tuple[int, int]) -> np.ndarray:
     """Return the first bytes of a piece as an array."""
     return memory[: dtype.itemsize * shape[0] * shape[1]].view(dtype).reshape(shape)
+
+
+def _cut(sent: Iterable[Sent], size: int, workers: int) -> Iterator[tuple[Sent, int, int]]:
+    """Cut rows into pieces of at most so many bytes; yield the first row of each, and the end.
+
+    The first piece of each thread is shorter, and each of another length. So the device need not
+    wait for whole pieces, and threads do not enqueue their pieces at the same time.
+    """
+    number = 0
+    for each in sent:
+        first, height = 0, each.shape[0]
+        while first < height:
+            number += 1
+            rows = size * min(number, workers) // workers // each.row
+            last = min(first + max(rows, 1), height)
+            yield each, first, last
+            first = last
 
 
 def _parts(height: int, width: int, columns: int, most: int) -> Iterator[tuple[slice, slice]]:

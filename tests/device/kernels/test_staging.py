@@ -4,7 +4,7 @@ import threading
 import time
 from dataclasses import replace
 from functools import partial
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 import pyopencl as cl
@@ -143,8 +143,10 @@ def test_matrices_of_several_types_are_sent_together(device, stage):
         np.testing.assert_array_equal(back, rows)
 
 
-@pytest.mark.parametrize(("converts", "most"), [(False, 2), (True, 3)])
-def test_more_threads_convert_than_copy(converts, most, device, stage, monkeypatch):
+@pytest.mark.parametrize(
+    ("converts", "others", "most"), [(False, 1, 2), (True, 1, 3), (True, 50, 2)]
+)
+def test_more_threads_convert_than_copy(converts, others, most, device, stage, monkeypatch):
     monkeypatch.setattr(staging, "_COPYING", 2)
     workers, together = [], staging._together
     monkeypatch.setattr(
@@ -154,9 +156,20 @@ def test_more_threads_convert_than_copy(converts, most, device, stage, monkeypat
     stage.send(
         queue,
         Sent(buffer, np.dtype(float), (50, 64), lambda *_: None, converts=converts),
-        Sent(buffer, np.dtype(float), (1, 64), lambda *_: None),
+        Sent(buffer, np.dtype(float), (others, 64), lambda *_: None),
     )
     assert workers == [most]
+
+
+def test_the_device_need_not_wait_for_whole_pieces(device, stage):
+    pieces, (queue, buffer) = [], _buffer(device, np.zeros((50, 8)))
+
+    def fill(first, last, piece):
+        pieces.append((first, last))
+
+    stage.send(queue, Sent(buffer, np.dtype(float), (50, 8), fill))
+    ends = [0, 2, 7, *range(15, 50, 8), 50]  # 8 rows of a piece; a third of them, two thirds
+    assert sorted(pieces) == list(pairwise(ends))
 
 
 def test_a_piece_is_small_where_its_values_become_wide(device, stage):
