@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TypeAlias
 
 import numpy as np
 import pyopencl as cl
@@ -32,6 +34,8 @@ _FILLED = 0.8
 # Values of rows that are not sparse, and visits of vertices, for which searches on the host take
 # less time than a launch on a CPU.
 _DENSE, _VISITS = 2**19, 2**15
+# Arrays for so many values of rows.
+_Room: TypeAlias = "Callable[[int], Block]"
 # The place and the length of a row.
 _PLACE, _LENGTH = 0, 1
 
@@ -56,16 +60,16 @@ class Block:
         for each in self.arrays:
             each.resize(size, refcheck=False)
 
-    def first(self, rows: int, lengths: np.ndarray) -> Block:
-        """Return the first rows, of these lengths."""
-        size = int(lengths[:rows].sum())
-        befores = None if self.befores is None else self.befores[:size]
-        return Block(lengths[:rows], self.vertices[:size], self.costs[:size], befores)
+    def part(self, some: slice) -> Block:
+        """Return some of the values."""
+        befores = None if self.befores is None else self.befores[some]
+        return Block(self.lengths, self.vertices[some], self.costs[some], befores)
 
-    def copy(self) -> Block:
-        """Return a block with its own arrays."""
-        befores = None if self.befores is None else self.befores.copy()
-        return Block(self.lengths, self.vertices.copy(), self.costs.copy(), befores)
+    def put(self, other: Block) -> Block:
+        """Copy the values to the arrays of a block; return it with the lengths of this one."""
+        for target, array in zip(other.arrays, self.arrays, strict=True):
+            target[...] = array
+        return replace(other, lengths=self.lengths)
 
 
 class RangeRows:
@@ -99,15 +103,22 @@ class RangeRows:
         costs = np.empty(size, self.options.dtype)
         return Block(np.empty(0, np.int64), np.empty(size, np.int32), costs, befores)
 
-    def blocks(self) -> Iterator[tuple[slice, Block]]:
-        """Yield the rows of the next sources; the arrays are used again for the next block."""
+    def blocks(self, room: _Room | None = None) -> Iterator[tuple[slice, Block]]:
+        """Yield the rows of the next sources.
+
+        Parameters
+        ----------
+        room : callable, optional
+            Returns arrays for so many values, to which those of a block go. By default the arrays
+            are used again for the next block.
+        """
         done, total = 0, self.sources.size
         if not total:
             return
         workers = on_each_device(self._launches, self.options)
         near = self._on_host()
         if near is not None:
-            yield slice(0, total), near
+            yield slice(0, total), near if room is None else near.put(room(near.vertices.size))
             if self._tell is not None:
                 self._tell(total, total)
             return
@@ -122,7 +133,7 @@ class RangeRows:
             for worker, part, lengths in zip(workers, parts, found, strict=False):
                 rows = lengths.size
                 if rows:
-                    yield slice(done, done + rows), worker.packed.first(rows, lengths)
+                    yield slice(done, done + rows), worker.block(lengths, room)
                     done += rows
                     if self._tell is not None:
                         self._tell(done, total)
@@ -154,27 +165,32 @@ class RangeRows:
         # at most so many values that ints count them, and those of one row always fit
         each = 4 * (1 + options.predecessors) + options.dtype.itemsize
         size = values_of(options, _VALUES[options.device.traits.scalar_groups], self.graph.n, each)
-        return _Launches(self.graph, options, self.sources.size, self.empty(size), 2 * size * each)
+        return _Launches(self.graph, options, self.sources.size, self.empty, size, 2 * size * each)
 
 
 class _Launches(Workers):
-    """Searches whose rows are packed into arrays.
-
-    Attributes
-    ----------
-    packed : Block
-        The rows of the last launch.
-    """
+    """Searches whose rows are packed into arrays of so many values."""
 
     def __init__(
-        self, graph: Graph, options: PathOptions, searches: int, packed: Block, spare: int
+        self,
+        graph: Graph,
+        options: PathOptions,
+        searches: int,
+        empty: _Room,
+        values: int,
+        spare: int,
     ) -> None:
         super().__init__(graph, options, "queries/ranges.cl", searches, spare, first=_FIRST)
-        self.packed, self._own = packed, in_place(self.device.handle)
+        self._empty, self._values, self._own = empty, values, in_place(self.device.handle)
+
+    @cached_property
+    def packed(self) -> Block:
+        """Arrays of the host: of a device in its memory, or for a caller that brings none."""
+        return self._empty(self._values)
 
     def allocate(self) -> None:
         """Allocate the rows that are found, and the packed ones."""
-        sizes = [each.nbytes for each in self.packed.arrays]
+        sizes = [self._values * each.itemsize for each in self._empty(0).arrays]
         self._found = [self.device.buffer(size) for size in sizes]
         if self._own:
             self._targets = [shared(self.queue, each) for each in self.packed.arrays]
@@ -182,13 +198,29 @@ class _Launches(Workers):
             self._targets = [self.device.buffer(size) for size in sizes]
         self._state = self.device.buffer(4 * STATE)
 
+    def block(self, lengths: np.ndarray, room: _Room | None) -> Block:
+        """Return the rows of the last launch, of these lengths; `room` as for `RangeRows.blocks`.
+
+        A device with memory of its own has large blocks, and writes where the rows stay.
+        """
+        some = slice(int(lengths.sum()))
+        block = self.packed.part(some) if room is None else room(some.stop)
+        if not self._own:
+            with self.at_work():
+                for target, array in zip(self._targets, block.arrays, strict=True):
+                    if array.size:
+                        cl.enqueue_copy(self.queue, array, target)
+        elif room is not None:
+            self.packed.part(some).put(block)
+        return replace(block, lengths=lengths)
+
     def rows_of(self, sources: np.ndarray) -> np.ndarray:
         """Search from these sources; return the lengths of the rows of the first of them."""
         lengths = self.timed(lambda: self._run(sources), sources.size)
         if lengths.size < sources.size:  # there was no room for all
             self.wanted = max(min(sources.size // 2, lengths.size), 1)
         else:
-            fits = int(_FILLED * self.packed.vertices.size / lengths.mean())
+            fits = int(_FILLED * self._values / lengths.mean())
             self.wanted = min(self.wanted, max(fits, 1))
         return lengths
 
@@ -210,7 +242,7 @@ class _Launches(Workers):
             self._state,
             places,
             *self._found,
-            np.int32(self.packed.vertices.size),
+            np.int32(self._values),
         )
         cl.enqueue_copy(self.queue, state, self._state)
         cl.enqueue_copy(self.queue, rows, places)
@@ -231,10 +263,7 @@ class _Launches(Workers):
                 *(buffer for pair in befores for buffer in pair),
                 *self._targets[:2],
             )
-        used = int(lengths.sum())
-        for target, array in zip(self._targets, self.packed.arrays, strict=True):
-            if self._own:
+        if self._own:
+            for target, array in zip(self._targets, self.packed.arrays, strict=True):
                 read_back(self.queue, target, array)
-            elif used:
-                cl.enqueue_copy(self.queue, array[:used], target)
         return lengths

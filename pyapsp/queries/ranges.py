@@ -152,14 +152,14 @@ class WithinBlocks(Iterator[Within]):
     """The result of `within_blocks`: yields the rows of the next sources, in their order."""
 
     def __init__(self, rows: RangeRows) -> None:
-        self._rows, self._blocks, self._done = rows, rows.blocks(), 0
+        self._rows, self._blocks, self._done = rows, rows.blocks(rows.empty), 0
         self._lost = False
 
     def __next__(self) -> Within:
         self._check()
         some, block = next(self._blocks)
         self._done = some.stop
-        return _answer(self._rows, some, block.copy())
+        return _answer(self._rows, some, block)
 
     def _check(self) -> None:
         if self._lost:
@@ -207,6 +207,7 @@ class WithinBlocks(Iterator[Within]):
                     self._done = some.stop
                     pieces.add(**dict(zip(names, block.arrays, strict=True)))
                     starts[some.start - first + 1 : some.stop - first + 1] = block.lengths
+                    del block  # the next one takes as much memory
                 np.cumsum(starts, out=starts)
                 pieces.others = {"indptr": narrow(starts), "sources": sources, "labels": labels}
                 if not store:
@@ -317,12 +318,15 @@ def within(
     lengths = np.zeros(rows.sources.size, np.int64)
     # arrays that grow in place: a list of blocks and their union would take twice the memory
     found = rows.empty(0)
-    for some, block in rows.blocks():
-        lengths[some] = block.lengths
+
+    def more(size: int) -> Block:
         before = found.vertices.size
-        found.grow(before + block.vertices.size)
-        for whole, part in zip(found.arrays, block.arrays, strict=True):
-            whole[before:] = part
+        found.grow(before + size)
+        return found.part(slice(before, None))
+
+    for some, block in rows.blocks(more):
+        lengths[some] = block.lengths
+        del block  # a part of arrays that will be elsewhere when they have grown
     return _answer(rows, slice(0, lengths.size), replace(found, lengths=lengths))
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import tracemalloc
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -34,6 +36,33 @@ def test_rows_are_packed_by_groups_and_copied(values, gpu, monkeypatch):
     rows[found.distances.tocoo().coords] = found.distances.data
     np.testing.assert_array_equal(rows, expected)
     assert (found.predecessors.indices == found.distances.indices).all()
+
+
+@contextmanager
+def _traced():
+    """Yield a function that returns the most bytes of Python and NumPy since then."""
+    tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        yield lambda: tracemalloc.get_traced_memory()[1] - before
+    finally:
+        tracemalloc.stop()
+
+
+def test_rows_come_into_the_memory_of_the_answer(gpu, tmp_path, monkeypatch):
+    values = 2**18
+    monkeypatch.setattr("pyapsp.queries.range_rows._VALUES", {False: values})
+    graph = generators.grid_2d(70, 70, seed=1)
+    pyapsp.within(graph, 0, 1000, device=gpu)
+    with _traced() as peak:
+        found = pyapsp.within(graph, cutoff=1000, device=gpu).distances
+        size = found.data.nbytes + found.indices.nbytes
+        assert peak() < 1.2 * size
+    block = 12 * values  # at most
+    assert block < size / 2
+    with _traced() as peak:
+        pyapsp.within_blocks(graph, cutoff=1000, device=gpu).save(tmp_path / "rows.npz")
+        assert peak() < 1.5 * block
 
 
 def test_pairs_and_paths_in_groups(gpu):
