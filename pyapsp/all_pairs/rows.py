@@ -227,7 +227,6 @@ def _blocks(request: Request, block: int | None, started: float) -> Generator[Re
         finally:  # otherwise Python 3.12 keeps these objects after close()
             results.close()
         return
-    raise candidates.error()
 
 
 def _begun(

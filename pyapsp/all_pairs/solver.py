@@ -237,6 +237,5 @@ def explain(
     )
     request = requested(graph, arguments)
     candidates = runs.Candidates(request)
-    for planned in candidates:
-        return "\n".join(reasons(request, planned.choice, planned.plan, candidates.refused()))
-    raise candidates.error()
+    planned = next(iter(candidates))
+    return "\n".join(reasons(request, planned.choice, planned.plan, candidates.refused()))

@@ -318,10 +318,7 @@ def _dry_run(graph: Graph, call: Arguments, arguments: argparse.Namespace) -> in
     from pyapsp.registry.record import reasons
 
     request = requested(graph, call)
-    candidates = runs.Candidates(request)
-    planned = next(iter(candidates), None)
-    if planned is None:
-        raise candidates.error()
+    planned = next(iter(runs.Candidates(request)))
     plan, options, chosen = planned.plan, request.options, planned.method
     assert isinstance(chosen, AllPairsMethod)
     seconds, lines = planned.choice.seconds, reasons(request, planned.choice, plan)

@@ -125,7 +125,8 @@ class Candidates:
         Raises
         ------
         PyApspError
-            If the method that the request names cannot be planned; for "auto" if no method can be.
+            If the method that the request names cannot be planned. If no choice is left: the error
+            of the plan that needs the least memory.
         """
         request = self._request
         unchanging, choices = Unchanging(), request.problem.choices(request)
@@ -133,7 +134,10 @@ class Candidates:
             with unchanging:
                 choice = next(choices, None)
                 if choice is None:
-                    return
+                    raise min(
+                        (error for _, error in self._errors),
+                        key=lambda error: getattr(error, "needed", math.inf),
+                    )
                 self._last = choice.method
                 try:
                     plan = plan_for(choice.method, request.input, self._part(choice.options))
@@ -170,11 +174,6 @@ class Candidates:
             FallbackWarning,
             stacklevel=2,
         )
-
-    def error(self) -> DeviceError:
-        """Return the error to raise if none could run: that of the plan that needs least memory."""
-        errors = [error for _, error in self._errors]
-        return min(errors, key=lambda error: getattr(error, "needed", math.inf))
 
     def refused(self) -> list[str]:
         """Return a line for each candidate that did not run."""
@@ -215,19 +214,18 @@ def load(request: Request) -> tuple[AnyPlan, Loaded]:
     PyApspError
         If the method cannot run, or not without the copies of a call.
     """
-    candidates = Candidates(request)
-    for planned in candidates:
-        return planned.plan, planned.load()
-    raise candidates.error()
+    planned = next(iter(Candidates(request)))
+    return planned.plan, planned.load()
 
 
 def _first(candidates: Candidates) -> tuple[Planned, Any]:
-    for planned in candidates:
+    plans = iter(candidates)
+    while True:
+        planned = next(plans)
         try:
             return planned, planned.run()
         except DeviceError as error:
             candidates.refuse(error)
-    raise candidates.error()
 
 
 def solve(request: Request, started: float | None = None) -> Solved:
