@@ -1,4 +1,4 @@
-"""Checks of the arguments of `solve`."""
+"""The request of `solve`: checks of the arguments, and the conversion of the graph."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pyapsp.base.files import check_name
 from pyapsp.base.host import shares_memory
 from pyapsp.base.json import Record
 from pyapsp.device import Device, DeviceLike, choose
-from pyapsp.graph import GraphLike, Vertices, Weight, as_graph
+from pyapsp.graph import Graph, GraphLike, Vertices, Weight, as_graph
 from pyapsp.graph.device_graph import devices_for
 from pyapsp.graph.device_matrix import sent, should_be_sent
 from pyapsp.graph.validation import choice, flag, output
@@ -72,27 +72,19 @@ def requested(
         Whether a matrix may be copied to the device now. The request then has a `DeviceMatrix`,
         which is to be released.
     """
-    out, keep = arguments.out, arguments.keep
+    out = arguments.out
     cutoff = farthest(arguments.cutoff, owner)
     if out is not None and (not isinstance(out, np.ndarray) or isinstance(out, np.ma.MaskedArray)):
         raise ParameterError.of("out", owner, "a NumPy array without a mask", type(out).__name__)
-    there = _device_for_facts(graph, arguments) if sends else None
-    # if `out` shares memory with the weights, the graph needs a copy
-    shared = out is not None and shares_memory(graph, out)
-    directed = flag("directed", owner, arguments.directed)
-    if there is not None and not shared:
-        graph = sent(cast("np.ndarray", graph), there)
-    else:
-        graph = as_graph(graph, directed, weight=arguments.weight, copy=copy or shared)
-    sources = arguments.sources
-    rows = None if sources is None else vertices_of(graph, sources, owner)
+    graph = _converted(graph, arguments, owner, copy=copy, sends=sends)
+    rows = None if arguments.sources is None else vertices_of(graph, arguments.sources, owner)
     memory_limit = check_limits(arguments.memory_limit, arguments.progress, owner)
     method = method_of("all-pairs", arguments.method, owner)
     device, *helpers = devices_for(graph, arguments.device, owner)
     dtype = out.dtype if arguments.dtype is None and out is not None else arguments.dtype
     answer_dtype, reason = resolve(graph, dtype, owner)
     predecessors = flag("predecessors", owner, arguments.predecessors)
-    keep = choice("keep", owner, keep, KEEPS)
+    keep = choice("keep", owner, arguments.keep, KEEPS)
     if keep == "device" and out is not None:
         raise ParameterError(f"{owner} takes either out or keep='device', not both")
     folder = arguments.checkpoint
@@ -123,6 +115,20 @@ def requested(
         reasons.append(f"sources: {rows.size:,}")
     fallback = flag("fallback", owner, arguments.fallback)
     return Request(problem("all-pairs"), graph, method, options, about, tuple(reasons), fallback)
+
+
+def _converted(
+    graph: GraphLike, arguments: Arguments, owner: str, *, copy: bool, sends: bool
+) -> Graph:
+    """Return the graph of the call, on the device if it may be sent there and that is worth it."""
+    device = _device_for_facts(graph, arguments) if sends else None
+    # if `out` shares memory with the weights, the graph needs a copy
+    out = arguments.out
+    shared = isinstance(out, np.ndarray) and shares_memory(graph, out)
+    directed = flag("directed", owner, arguments.directed)
+    if device is not None and not shared:
+        return sent(cast("np.ndarray", graph), device)
+    return as_graph(graph, directed, weight=arguments.weight, copy=copy or shared)
 
 
 def _device_for_facts(graph: GraphLike, arguments: Arguments) -> Device | None:

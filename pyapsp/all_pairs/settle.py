@@ -22,15 +22,15 @@ def settle(request: Request, plan: AnyPlan, answer: Rows) -> Rows:
     NegativeCycleError, PrecisionError
         As `solve`.
     """
-    on_device = request.options.device_rows
     check_rows(request, answer)
     if isinstance(answer.distances, DeviceRows):
         return answer
     rows = request.options.sources if plan.options.sources is None else None
     distances, before = rows_of(request, plan.options, answer, rows, request.options.out)
-    if on_device is not None:
-        on_device.put(distances)
-        distances = on_device
+    device_rows = request.options.device_rows
+    if device_rows is not None:
+        device_rows.put(distances)
+        distances = device_rows
     if distances is answer.distances and before is answer.predecessors:
         return answer
     return replace(answer, distances=distances, predecessors=before)
