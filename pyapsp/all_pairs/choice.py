@@ -345,15 +345,15 @@ def _ranking(key: RankingKey, bound: int | float) -> Ranking:
         now = choices[0].seconds or 0.0
         hoped = (each.seconds or 0.0 for each in known[shortest] if _holds(each.method, facts, 0))
         gain = now - min(hoped, default=now)
-    there = {(choice.method.id, choice.dtype) for choice in choices}
-    unknown = [kind for kind in types if (kind.method.id, kind.dtype) not in there]
+    predicted = {(choice.method.id, choice.dtype) for choice in choices}
+    unknown = [kind for kind in types if (kind.method.id, kind.dtype) not in predicted]
     if default.unmet(facts, options) is not None:
         unknown = []
     first = key.few_rows and not any(choice.method.by_source for choice in choices)
     choices = [*unknown, *choices] if first else [*choices, *unknown]
     # its rows are in the memory of the host, or in a file in the folder of checkpoints
     stored = not key.only_rows or options.checkpoint is not None
-    if stored and (_LAST, options.dtype) not in there:
+    if stored and (_LAST, options.dtype) not in predicted:
         last = Candidate(_method(_LAST), options.dtype, helpers=key.helpers)
         choices.append(last)
     return Ranking(_in_order(choices), gain)
