@@ -16,6 +16,10 @@ needs no memory for the wide ones. Threads share only the list of pieces: whatev
 waits for the interpreter's lock. When each sent its own pieces from the start, 64 MiB came in 3.1
 ms, now in 2.0.
 
+On the way to the device, threads fill the pieces, and the calling thread sends one after the other.
+One driver returns from the call that sends a piece when the piece is copied, so that threads which
+send wait for each other, and the link for the next of them.
+
 Measured on 16 cores with a link of 55 GB/s: threads write 47 GB/s into memory in use and 22 GB/s
 into new memory, whose pages are cleared at their first use (see `pyapsp.paths.landing`).
 """
@@ -28,6 +32,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from functools import cache
+from queue import SimpleQueue
 from typing import NamedTuple
 
 import numpy as np
@@ -55,9 +60,9 @@ _LARGE = 2**24
 _PIECE, _HUGE = 2**22, 2**27
 # Pieces for each thread.
 _AHEAD = 2
-# The largest number of threads that only copy. More compete for the lock: 64 MiB came through 4, 8
-# and 16 threads with 18, 21 and 18 GB/s, 512 MiB with 22, 29 and 25. Threads that convert are as
-# many as there are cores, if each has some pieces.
+# The largest number of threads that only copy what has come. More compete for the lock: 64 MiB came
+# through 4, 8 and 16 threads with 18, 21 and 18 GB/s, 512 MiB with 22, 29 and 25. Threads that
+# convert are as many as there are cores, if each has some pieces.
 _COPYING = 8
 # Bytes of pinned memory of a device, at most.
 _PINNED = 2**27
@@ -74,7 +79,6 @@ class Sent(NamedTuple):
     # Threads call it, at the same time for different rows. The piece has all columns.
     fill: Fill
     first_row: int = 0  # the row of the matrix that is row 0 for `fill`
-    converts: bool = False  # whether `fill` takes longer than a copy, so that more threads pay
 
     @property
     def row(self) -> int:
@@ -249,37 +253,52 @@ class Stage:
             At least one.
         """
         size = max(_size(_PIECE, each.row) for each in sent)
-        count = sum(each.nbytes for each in sent)
-        converted = sum(each.nbytes for each in sent if each.converts)
-        most = cores() if 2 * converted > count else min(cores(), _COPYING)
-        workers = min(most, -(-count // size))
-        # single operations of a deque need no lock, for which threads would wait; some drivers
-        # cannot enqueue commands in two threads
-        parts, lock = deque(_cut(sent, size, workers)), threading.Lock()
+        workers = min(cores(), -(-sum(each.nbytes for each in sent) // size))
+        every = list(_cut(sent, size, workers))
+        parts = iter(every)  # threads may share the iterator of a list
+        free = SimpleQueue[tuple[np.ndarray, cl.Event | None] | None]()
+        filled = SimpleQueue[tuple[Sent, int, np.ndarray, np.ndarray] | None]()
 
-        def give(stopped: threading.Event) -> None:
-            while not stopped.is_set():
-                try:
-                    each, first, last = parts.popleft()
-                except IndexError:
-                    return
-                slot, going = free.popleft()
-                if going is not None:
-                    going.wait()
-                piece = _shaped(slot, each.dtype, (last - first, each.shape[1]))
-                each.fill(first, last, piece)
-                start = each.row * (each.first_row + first)
-                with lock:
+        def fill() -> None:
+            try:
+                for each, first, last in parts:
+                    if (taken := free.get()) is None:
+                        return
+                    slot, going = taken
+                    if going is not None:
+                        going.wait()
+                    piece = _shaped(slot, each.dtype, (last - first, each.shape[1]))
+                    each.fill(first, last, piece)
+                    filled.put((each, first, piece, slot))
+            except BaseException:
+                filled.put(None)
+                raise
+
+        done = list[Future[None]]()
+        with self._pieces(queue, size, _AHEAD * workers) as slots:
+            for slot in slots:
+                free.put((slot, None))
+            try:
+                for _ in range(workers):
+                    done.append(threads().submit(fill))
+                for _ in range(len(every)):
+                    if (ready := filled.get()) is None:
+                        break
+                    each, first, piece, slot = ready
+                    start = each.row * (each.first_row + first)
                     event = cl.enqueue_copy(
                         queue, each.matrix, piece, dst_offset=start, is_blocking=False
                     )
                     queue.flush()
-                free.append((slot, event))
-
-        with self._pieces(queue, size, _AHEAD * workers) as slots:
-            free = deque[tuple[np.ndarray, cl.Event | None]]((slot, None) for slot in slots)
-            with _together(min(workers, len(slots)), give):
-                pass
+                    free.put((slot, event))
+            finally:
+                # after an error or an interruption, nothing may use the pieces any more
+                every.clear()
+                for _ in done:
+                    free.put(None)
+                wait(done)
+        for task in done:
+            task.result()
 
     @contextmanager
     def _pieces(self, queue: cl.CommandQueue, size: int, most: int) -> Iterator[list[np.ndarray]]:

@@ -121,10 +121,7 @@ def send(queue: cl.CommandQueue, *copies: tuple[cl.Buffer, np.ndarray, np.dtype]
         np.copyto(piece, values[first:last], casting="unsafe")
 
     sent = [
-        staging.Sent(
-            *(buffer, dtype, (array.size, 1), partial(fill, array.reshape(-1, 1))),
-            converts=dtype != array.dtype,
-        )
+        staging.Sent(buffer, dtype, (array.size, 1), partial(fill, array.reshape(-1, 1)))
         for buffer, array, dtype in copies
     ]
     staging.stage(queue.context).send(queue, *sent)

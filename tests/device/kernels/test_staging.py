@@ -143,22 +143,31 @@ def test_matrices_of_several_types_are_sent_together(device, stage):
         np.testing.assert_array_equal(back, rows)
 
 
-@pytest.mark.parametrize(
-    ("converts", "others", "most"), [(False, 1, 2), (True, 1, 3), (True, 50, 2)]
-)
-def test_more_threads_convert_than_copy(converts, others, most, device, stage, monkeypatch):
-    monkeypatch.setattr(staging, "_COPYING", 2)
-    workers, together = [], staging._together
-    monkeypatch.setattr(
-        staging, "_together", lambda count, work: workers.append(count) or together(count, work)
-    )
-    queue, buffer = _buffer(device, np.zeros((50, 64)))
-    stage.send(
-        queue,
-        Sent(buffer, np.dtype(float), (50, 64), lambda *_: None, converts=converts),
-        Sent(buffer, np.dtype(float), (others, 64), lambda *_: None),
-    )
-    assert workers == [most]
+def test_this_thread_sends_what_others_fill(device, stage, monkeypatch):
+    values = np.random.default_rng(1).integers(0, 9999, (50, 64))
+    queue, buffer = _buffer(device, np.zeros_like(values))
+    copy, sending, filling, fails = cl.enqueue_copy, set(), set(), [True]
+
+    def fill(first, last, piece):
+        filling.add(threading.current_thread())
+        piece[...] = values[first:last]
+
+    def sent(*given, **options):
+        sending.add(threading.current_thread())
+        if fails and fails.pop():
+            raise KeyboardInterrupt
+        return copy(*given, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(staging.cl, "enqueue_copy", sent)
+        with pytest.raises(KeyboardInterrupt):
+            stage.send(queue, Sent(buffer, values.dtype, values.shape, fill))
+        stage.send(queue, Sent(buffer, values.dtype, values.shape, fill))
+    back = np.empty_like(values)
+    cl.enqueue_copy(queue, back, buffer)
+    np.testing.assert_array_equal(back, values)
+    assert sending == {threading.main_thread()}
+    assert filling.isdisjoint(sending)
 
 
 def test_the_device_need_not_wait_for_whole_pieces(device, stage):
