@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from itertools import groupby
 from operator import itemgetter
 from os import PathLike
@@ -29,7 +29,7 @@ from pyapsp.all_pairs.dense.batch.predecessors import find_predecessors
 from pyapsp.all_pairs.dense.fw_packed import lost
 from pyapsp.all_pairs.solver import solve
 from pyapsp.base.errors import ParameterError
-from pyapsp.base.json import Record
+from pyapsp.base.json import Json, Record
 from pyapsp.device import Device, DeviceLike, choose
 from pyapsp.graph import Graph, GraphLike, Weight, as_graph
 from pyapsp.graph.convert import is_sparse
@@ -71,7 +71,7 @@ class Solved:
     """A group of graphs with final distances and predecessors."""
 
     group: Group
-    stats: Record
+    stats: Record | Callable[[], Record]  # the record of a graph, or what makes it
     reasons: tuple[str, ...]
 
     def results(self) -> Iterator[tuple[int, Result]]:
@@ -119,8 +119,13 @@ class Batch:
         pinned = all(map(is_pinned, (weights, distances))) and before is None
         return self._solved(m, n, distances.dtype, parts, pinned=pinned)
 
-    def graphs(self, graphs: Iterable[GraphLike], dtype: DTypeLike | None) -> Iterator[Solved]:
-        """Solve an iterable of graph-like objects, a window of them at a time."""
+    def graphs(
+        self, graphs: Iterable[GraphLike], dtype: DTypeLike | None, *, copy: bool = True
+    ) -> Iterator[Solved]:
+        """Solve an iterable of graph-like objects, a window of them at a time.
+
+        `copy` is whether an array may change before the last graph is solved.
+        """
         single = isinstance(graphs, Graph | str | PathLike) or is_sparse(graphs)
         if single or not isinstance(graphs, Iterable):
             rule = "a 3-D array or an iterable of graphs"
@@ -128,7 +133,7 @@ class Batch:
         if isinstance(graphs, Graphs):
             check_nameless(self.weight)
             return self._packed(graphs, dtype)
-        return self._windows(graphs, dtype)
+        return self._windows(graphs, dtype, copy)
 
     def _packed(self, graphs: Graphs, dtype: DTypeLike | None) -> Iterator[Solved]:
         """Solve graphs that are arrays of their arcs; those of about the same size together."""
@@ -149,14 +154,15 @@ class Batch:
                 )
                 yield from self._solved(numbers.size, most, chosen, _slices(make, numbers))
 
-    def _windows(self, graphs: Iterable[GraphLike], dtype: DTypeLike | None) -> Iterator[Solved]:
+    def _windows(
+        self, graphs: Iterable[GraphLike], dtype: DTypeLike | None, copy: bool
+    ) -> Iterator[Solved]:
         window: list[_Entry] = []
         size = 0
         same = common_dtype(dtype)
         for number, source in enumerate(graphs):
-            # an iterator may fill the same array again for the next graph
             if same is not None and self.weight is ... and _is_plain(source):
-                entry: np.ndarray | Graph = source.copy()
+                entry: np.ndarray | Graph = source.copy() if copy else source
                 n, chosen, kind = len(source), same, source.dtype.str
             else:
                 with numbered(number):
@@ -272,21 +278,26 @@ class Batch:
         m = len(done.remarks)
         name = method if isinstance(method, str) else method.id
         n, seconds, device = done.job.distances.shape[1], done.kernel_seconds / m, self.device
-        request = Request(
-            problem("all-pairs"), None, method, options, {"predecessors": self.predecessors}
-        )
-        parameters = Parameters(done.form.parameters)
-        plan = Plan(None, options, parameters, pipeline.device_bytes, None)
-        # values of one graph are means over its group
-        spent = Stats(kernel_seconds=seconds, transfer_seconds=None, kernel_hash=done.form.hash)
-        about: Record = {"name": None, "n": n, "graphs": m, "hash": None}
-        stats = record(request, name, plan, spent, n**3, None, about)
+        parameters, kernel_hash = Parameters(done.form.parameters), done.form.hash
+        device_bytes = pipeline.device_bytes
+        arguments: dict[str, Json] = {"predecessors": self.predecessors}
+
+        @cache
+        def described() -> Record:
+            # when it is first read, because the problem imports all its methods
+            request = Request(problem("all-pairs"), None, method, options, arguments)
+            plan = Plan(None, options, parameters, device_bytes, None)
+            # values of one graph are means over its group
+            spent = Stats(kernel_seconds=seconds, transfer_seconds=None, kernel_hash=kernel_hash)
+            about: Record = {"name": None, "n": n, "graphs": m, "hash": None}
+            return record(request, name, plan, spent, n**3, None, about)
+
         reasons = (
             f"method {name}: {reason}",
             f"{m:,} graphs of up to {n:,} vertices together, of {options.dtype}",
             f"device {device.id} ({device.name}, {device.platform_name})",
         )
-        return Solved(done.job, stats, reasons)
+        return Solved(done.job, described, reasons)
 
 
 def _fault(form: str, options: AllPairsOptions) -> str | None:

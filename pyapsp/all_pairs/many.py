@@ -197,7 +197,9 @@ def solve_many(
     if not isinstance(graphs, np.ndarray):
         if out is not None:
             raise ParameterError("only the distances of a 3-D array go into 'out'")
-        results = {n: each for some in batch.graphs(graphs, dtype) for n, each in some.results()}
+        # an iterator may fill the same array again for the next graph
+        solved = batch.graphs(graphs, dtype, copy=not isinstance(graphs, list | tuple))
+        results = {n: each for some in solved for n, each in some.results()}
         return [results[number] for number in range(len(results))]
     check_nameless(weight)
     if dtype is None and isinstance(out, np.ndarray):

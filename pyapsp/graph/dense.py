@@ -39,7 +39,7 @@ def from_array(matrix: ArrayLike, *, nan_is_no_arc: bool = False) -> Graph:
     GraphError
         As `Graph.from_dense`.
     """
-    masked = isinstance(matrix, np.ma.MaskedArray)
+    masked = validation.is_masked_array(matrix)
     values = np.asarray(matrix) if masked else validation.array("the weights", matrix)
     plain = values.dtype.isnative and not masked and not isinstance(matrix, list | tuple)
     if plain and (values.dtype.kind == "i" or values.dtype in (np.float32, np.float64)):

@@ -297,7 +297,7 @@ class Graph:
         directed = validation.flag("directed", "Graph.from_dense", directed)
         if not validation.is_real(no_arc):
             raise ParameterError.of("no_arc", "Graph.from_dense", "a real number", no_arc)
-        masked = isinstance(matrix, np.ma.MaskedArray)
+        masked = validation.is_masked_array(matrix)
         values = validation.real(np.ma.getdata(matrix) if masked else matrix)
         n = validation.square(values.shape)
         arc = ~np.ma.getmaskarray(matrix) if masked else values != no_arc  # type: ignore[arg-type]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import operator
+import sys
 from collections.abc import Callable, Hashable, Iterable
 from numbers import Real
 from typing import SupportsIndex, TypeAlias
@@ -29,6 +30,8 @@ __all__ = [
     "in_range",
     "integer",
     "integers",
+    "is_masked",
+    "is_masked_array",
     "is_real",
     "labels",
     "lost",
@@ -102,7 +105,7 @@ def output(
 ) -> np.ndarray:
     """Return `out`, an array that an answer of this shape and type can be written to."""
     rule = f"a writeable {'C-contiguous ' if contiguous else ''}{dtype} array of shape {shape}"
-    if not isinstance(out, np.ndarray) or isinstance(out, np.ma.MaskedArray):
+    if not isinstance(out, np.ndarray) or is_masked_array(out):
         raise ParameterError.of("out", owner, rule, type(out).__name__)
     fits = (out.shape, out.dtype) == (shape, dtype) and out.flags.writeable
     if not fits or (contiguous and not out.flags.c_contiguous):
@@ -213,6 +216,19 @@ def lost(values: np.ndarray, cast: np.ndarray) -> NDArray[np.bool_]:
     return changed
 
 
+def is_masked_array(values: object) -> bool:
+    """Return whether an object is a masked array.
+
+    Whoever made one has imported its module, which takes longer than to solve a thousand graphs.
+    """
+    return "numpy.ma" in sys.modules and isinstance(values, np.ma.MaskedArray)
+
+
+def is_masked(values: object) -> bool:
+    """Return whether an object is an array with masked values."""
+    return is_masked_array(values) and bool(np.ma.is_masked(values))
+
+
 def array(what: str, values: ArrayLike) -> np.ndarray:
     """Return values as an array.
 
@@ -225,7 +241,7 @@ def array(what: str, values: ArrayLike) -> np.ndarray:
     """
     if type(values) is np.ndarray:
         return values
-    if np.ma.is_masked(values):
+    if is_masked(values):
         raise GraphError(f"{what} must not be masked: leave out what is not there")
     if _missing(values):
         raise GraphError(f"{what} must not be missing: leave out what is not there")
@@ -291,7 +307,7 @@ def labels(values: Iterable[Hashable] | None, n: int) -> np.ndarray | None:
     """
     if values is None:
         return None
-    if np.ma.is_masked(values):
+    if is_masked(values):
         raise GraphError("labels must not be masked")
     if not isinstance(values, Iterable) or getattr(values, "ndim", 1) == 0:
         raise GraphError(f"labels must be a sequence, not {values!r}")

@@ -29,7 +29,7 @@ from pyapsp.device import Device
 from pyapsp.graph import Facts, Graph, Vertices
 from pyapsp.graph.families import ARCS, draw
 from pyapsp.graph.names import numbered
-from pyapsp.graph.validation import array, is_real
+from pyapsp.graph.validation import array, is_masked, is_real
 from pyapsp.numbers.precision import infinity
 from pyapsp.paths.device_rows import DeviceRows
 from pyapsp.paths.result import NO_PREDECESSOR
@@ -473,7 +473,7 @@ def vertices(given: Vertices, n: int, owner: str, name: str = "sources") -> np.n
         found = np.atleast_1d(array(name, given))
     except GraphError:  # rows of different lengths, for instance
         raise ParameterError.of(name, owner, rule, given) from None
-    if np.ma.is_masked(given) or found.ndim != 1 or (found.size and found.dtype.kind not in "iu"):
+    if is_masked(given) or found.ndim != 1 or (found.size and found.dtype.kind not in "iu"):
         raise ParameterError.of(name, owner, rule, given)
     if found.size and (found.min() < 0 or found.max() >= n):
         outside = found[(found < 0) | (found >= n)][0]

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import subprocess
+import sys
+import tracemalloc
 
 import networkx as nx
 import numpy as np
@@ -373,6 +376,35 @@ def test_weights_have_the_memory_of_the_distances(negative, predecessors, device
         np.testing.assert_array_equal(result.distances, pyapsp.solve(graph).distances)
     names = {each.name for each in dataclasses.fields(results[0])}
     assert set(vars(results[0])) == names
+
+
+def test_matrices_of_a_list_are_not_copied(device):
+    graphs = [each.astype(float) for each in weights_of(500, 40)]
+    tracemalloc.start()
+    try:
+        pyapsp.solve_many(graphs, device=device)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 1.7 * sum(each.nbytes for each in graphs)  # the answers take as much
+
+
+LOADED = """
+import sys
+import numpy as np
+before = set(sys.modules)
+import pyapsp
+found = pyapsp.solve_many([np.eye(3)] * 20, device=sys.argv[1])
+needless = {"numpy.ma", "pyapsp.all_pairs.problem", "pyapsp.all_pairs.sparse", "scipy.sparse"}
+print(sorted(needless & (set(sys.modules) - before)), found[3].stats["problem"])
+"""
+
+
+def test_a_call_imports_nothing_that_it_does_not_use(device):
+    words = [sys.executable, "-c", LOADED, device.id]
+    subprocess.run(words, check=True)  # the self test of a new driver uses more
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["[]", "all-pairs"]
 
 
 def test_each_size_is_padded_once(device, monkeypatch):

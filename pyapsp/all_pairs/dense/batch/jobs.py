@@ -10,6 +10,7 @@ from numpy.typing import DTypeLike
 
 from pyapsp.all_pairs.dense.batch.pipeline import Job
 from pyapsp.base.errors import GraphError
+from pyapsp.base.host import share
 from pyapsp.base.reuse import empty
 from pyapsp.graph import Graph, Graphs
 from pyapsp.numbers.precision import infinity, resolve
@@ -128,7 +129,7 @@ class Padded(Group):
         """
         there = self.before is None and dtype == self.distances.dtype
         matrices = self.distances if there else empty(self.distances.shape, dtype)
-        matrices.fill(value)
+        share(lambda first, last: matrices[first:last].fill(value), len(matrices), matrices.nbytes)
         return matrices
 
 
