@@ -37,8 +37,9 @@ __all__ = ["NearFar"]
 # A launch has at most _BLOCKS blocks for each compute unit, in at most one third of the memory.
 _BLOCKS, _PART = 64, 3
 # A launch looks at about so many vertices and arcs for each compute unit, so that it does not take
-# much longer than half a second, but has at least so many blocks: with scalar groups, and without.
-_VISITS, _LEAST = 20_000_000, {True: 2, False: 16}
+# much longer than a quarter of a second on a CPU, and half a second on a GPU, but has at least so
+# many blocks: with scalar groups, and without. On a CPU half of what fills a GPU costs nothing.
+_VISITS, _LEAST = {True: 10_000_000, False: 20_000_000}, {True: 2, False: 16}
 # Ints that a search needs for each vertex and block.
 _LISTS = 6
 # Seconds of a level of the search on a GPU, where a group waits for each step: a path of 3,000
@@ -250,8 +251,9 @@ def _blocks(graph: Graph, options: AllPairsOptions, parameters: Parameters) -> i
     room = options.memory // _PART // (sum(one) + _lists(graph, 1))
     rows = rows_at_once(options, graph.n) // width
     fits = min(room, int(capabilities.max_allocation) // max(one), rows)
-    each = _VISITS // (width * max(graph.n + graph.m, 1))
-    each = min(max(each, _LEAST[options.device.traits.scalar_groups]), _BLOCKS)
+    scalar = options.device.traits.scalar_groups
+    each = _VISITS[scalar] // (width * max(graph.n + graph.m, 1))
+    each = min(max(each, _LEAST[scalar]), _BLOCKS)
     blocks = max(min(wanted, fits, each * capabilities.compute_units), 1)
     launches = -(-wanted // blocks) or 1
     return max(-(-wanted // launches), 1)

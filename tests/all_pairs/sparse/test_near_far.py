@@ -19,6 +19,7 @@ from pyapsp.errors import DeviceMemoryError, ParameterError
 from pyapsp.graph import Graph, generators
 from pyapsp.numbers.precision import DTYPES, infinity
 from pyapsp.paths import AllPairsOptions
+from pyapsp.registry import Parameters
 from pyapsp.registry.tuning import database
 
 from .answers import GRAPHS, assert_solves, assert_totals
@@ -216,12 +217,27 @@ def test_rows_are_turned_by_groups(sources, device, monkeypatch):
 @pytest.mark.parametrize(("visits", "blocks"), [(0, 1), (3 * 8 * 731, 3), (10**9, 17)])
 def test_a_launch_looks_at_few_vertices_and_arcs(visits, blocks, device, monkeypatch):
     """The host cannot stop it."""
-    monkeypatch.setattr(near_far, "_VISITS", visits)
+    monkeypatch.setattr(near_far, "_VISITS", {True: visits, False: visits})
     monkeypatch.setattr(near_far, "_LEAST", {True: 1, False: 1})
     graph, steps = whole(5, 131, 600), []
     method = pyapsp.method("near-far", sources=8)
     pyapsp.solve(graph, method, device=device, progress=lambda *step: steps.append(step))
     assert len(steps) == -(-17 // min(blocks * device.capabilities.compute_units, 17))
+
+
+@pytest.mark.parametrize(("scalar", "blocks"), [(True, 4), (False, 8)])
+def test_a_launch_of_a_cpu_ends_sooner(scalar, blocks, device, monkeypatch):
+    """One of a GPU needs more blocks."""
+    traits = dataclasses.replace(device.traits, scalar_groups=scalar)
+    monkeypatch.setattr(Device, "traits", traits)
+    monkeypatch.setattr(near_far, "_LEAST", {True: 1, False: 1})
+    hundredth = {scalar: visits // 100 for scalar, visits in near_far._VISITS.items()}
+    monkeypatch.setattr(near_far, "_VISITS", hundredth)
+    graph, units = Graph.from_arcs(3000, [0], [1]), device.capabilities.compute_units
+    sources = np.zeros(64 * units, np.int64)
+    options = AllPairsOptions(device, np.dtype(np.float32), sources=sources, totals=True)
+    found = near_far._blocks(graph, options, Parameters(sources=8, group=1, delta=0))
+    assert found == blocks * units
 
 
 def test_memory_decides_how_many_blocks(device):
