@@ -5,6 +5,7 @@ import time
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise, product
+from types import SimpleNamespace
 
 import numpy as np
 import pyopencl as cl
@@ -141,6 +142,21 @@ def test_matrices_of_several_types_are_sent_together(device, stage):
         back = np.empty_like(rows)
         cl.enqueue_copy(queue, back, buffer)
         np.testing.assert_array_equal(back, rows)
+
+
+@pytest.mark.parametrize(("copying", "most"), [(2, 2), (9, 3)])
+def test_few_threads_fill_pieces(copying, most, device, stage, monkeypatch):
+    monkeypatch.setattr(staging, "_COPYING", copying)
+    tasks, pool = [], staging.threads()
+
+    def submit(work):
+        tasks.append(pool.submit(work))
+        return tasks[-1]
+
+    monkeypatch.setattr(staging, "threads", lambda: SimpleNamespace(submit=submit))
+    queue, buffer = _buffer(device, np.zeros((50, 64)))
+    stage.send(queue, Sent(buffer, np.dtype(float), (50, 64), lambda *_: None))
+    assert len(tasks) == most
 
 
 def test_this_thread_sends_what_others_fill(device, stage, monkeypatch):
