@@ -342,7 +342,7 @@ def vendor_file(name: str, platform_name: str) -> str:
     """
     for vendor in _VENDORS:
         if vendor in platform_name.lower():
-            return f"{name.removesuffix('.cl')}.{vendor}.cl"
+            return f".{vendor}.".join(name.rsplit(".", 1))
     return name
 
 

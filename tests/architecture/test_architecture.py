@@ -133,7 +133,7 @@ def may_name_vendors(path):
     return (
         path == PACKAGE / "device" / "quirks.py"
         or (TOP / "cl" / "tuning") in path.parents
-        or re.fullmatch(r".+\.(nvidia|amd|intel|cpu)\.cl", path.name) is not None
+        or re.fullmatch(r".+\.(nvidia|amd|intel|cpu)\.(cl|h)", path.name) is not None
     )
 
 

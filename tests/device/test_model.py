@@ -391,6 +391,7 @@ def test_only_platforms_with_the_instructions_are_probed(capability):
 
 def test_files_for_one_vendor_stand_beside_the_portable_one(device):
     assert quirks.vendor_file("a/b.cl", "NVIDIA CUDA") == "a/b.nvidia.cl"
+    assert quirks.vendor_file("a/b.h", "NVIDIA CUDA") == "a/b.nvidia.h"
     assert quirks.vendor_file("a/b.cl", "Portable Computing Language") == "a/b.cl"
     assert device.vendor_file("a/b.cl") == quirks.vendor_file("a/b.cl", device.platform_name)
 

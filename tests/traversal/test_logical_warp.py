@@ -11,7 +11,7 @@ import numpy as np
 import pyopencl as cl
 import pytest
 
-from pyapsp.device import model
+from pyapsp.device import model, quirks
 from pyapsp.device.kernels import WIDTHS, build_warps, program, source, warps
 from pyapsp.errors import KernelBuildError
 
@@ -220,7 +220,7 @@ def test_sub_groups_only_of_the_same_width(device, monkeypatch):
 )
 def test_functions_of_a_vendor_only_where_they_work(width, warps32, form, device, monkeypatch):
     """Without sub-groups that the driver lists; for warps of 32, as the instructions have."""
-    own = "common/logical_warp.nvidia.cl"
+    platform, own = "NVIDIA CUDA", "common/logical_warp.nvidia.h"
     built = []
 
     def noted(device, name, defines, *, before=None, standard=None, optimise=True):
@@ -228,7 +228,9 @@ def test_functions_of_a_vendor_only_where_they_work(width, warps32, form, device
 
     able = dataclasses.replace(device.capabilities, subgroups=False, warps32=warps32)
     monkeypatch.setitem(model._capabilities, device.handle, able)
-    monkeypatch.setattr(model.Device, "vendor_file", lambda self, name: own)
+    monkeypatch.setattr(
+        model.Device, "vendor_file", lambda self, name: quirks.vendor_file(name, platform)
+    )
     monkeypatch.setattr(warps, "build", noted)
     defines = {"PYAPSP_GROUP": 64, "PYAPSP_WARP": width}
     build_warps(device, "logical_warp.cl", defines, standard="CL2.0", optimise=False)

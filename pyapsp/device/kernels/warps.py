@@ -22,7 +22,7 @@ _log = logging.getLogger(__name__)
 WIDTHS = (1, 2, 4, 8, 16, 32, 64)
 _EXTENSIONS = frozenset({"cl_khr_subgroup_shuffle", "cl_khr_subgroup_ballot"})
 # Beside the header: the functions of sub-groups for vendors, and the width that these have.
-_FUNCTIONS, _WIDTH = "common/logical_warp.cl", 32
+_FUNCTIONS, _WIDTH = "common/logical_warp.h", 32
 
 
 def build_warps(

@@ -27,9 +27,8 @@ MACRO = re.compile(r"^#define (\S+)(?: (.*))?$")
 FILE = re.compile(r'^#line 1 "([^<"]+)"$')
 
 # The file with the functions of sub-groups of a vendor.
-BEFORE = "common/logical_warp.nvidia.cl"
+BEFORE = "common/logical_warp.nvidia.h"
 FILES = sorted(path.relative_to(source.root()).as_posix() for path in source.root().rglob("*.cl"))
-FILES.remove(BEFORE)  # it has no kernels
 
 # Vertices of the input that is planned, at least two tiles of any row.
 _SIZE = 300

@@ -278,7 +278,8 @@ def default_units(target: Target) -> list[Unit]:
     it always.
     """
     vendors = {
-        vendor_file("", platform).strip(".").partition(".")[0] for platform in _PLATFORMS.values()
+        vendor_file(".cl", platform).strip(".").partition(".")[0]
+        for platform in _PLATFORMS.values()
     }
     others = vendors - {target.vendor.lower()} | {"cpu"}
     names = [name for name in FILES if name.split(".")[-2] not in others]
