@@ -186,6 +186,34 @@ def test_this_thread_sends_what_others_fill(device, stage, monkeypatch):
     assert filling.isdisjoint(sending)
 
 
+def test_a_piece_is_filled_again_after_its_copy(device, stage, monkeypatch):
+    queue, buffer = _buffer(device, np.zeros((50, 64)))
+    copy, copies, again = cl.enqueue_copy, {}, []
+
+    class Copy:
+        waited = False
+
+        def __init__(self, event):
+            self.event = event
+
+        def wait(self):
+            self.event.wait()
+            self.waited = True
+
+    def sent(queue, target, piece, **options):
+        copies[piece.ctypes.data] = Copy(copy(queue, target, piece, **options))
+        return copies[piece.ctypes.data]
+
+    def fill(first, last, piece):
+        if (before := copies.get(piece.ctypes.data)) is not None:
+            again.append(before.waited)
+
+    monkeypatch.setattr(staging.cl, "enqueue_copy", sent)
+    stage.send(queue, Sent(buffer, np.dtype(float), (50, 64), fill))
+    assert again
+    assert all(again)
+
+
 def test_the_device_need_not_wait_for_whole_pieces(device, stage):
     pieces, (queue, buffer) = [], _buffer(device, np.zeros((50, 8)))
 
