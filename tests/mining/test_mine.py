@@ -386,6 +386,16 @@ def test_entries_are_the_increasing_tuples():
         assert [tuple(each) for each in combinations(variables, arity).tolist()] == right
 
 
+def test_the_smaller_and_the_larger_of_two_variables(device):
+    x, y = np.random.default_rng(2).random((2, 50))
+    trace = Trace.of({"x": x, "y": y, "z": np.minimum(x, y), "t": np.maximum(x, y)})
+    own = TemplateSet(numeric=["A = min(B, C)", "A = max(B, C)"])
+    right = {"z = min(x, y)", "t = max(x, y)"}
+    for found in (mine(trace, own, device=device), sequential(trace, own), loop(trace, own)):
+        assert right <= set(found)
+        assert not {"t = min(x, y)", "z = max(x, y)"} & set(found)
+
+
 @pytest.mark.parametrize("kind", ["float32", "float64"])
 def test_opposite_infinities_are_not_near(device, kind):
     """The gap between them is infinite, and so are 32 units in the last place."""

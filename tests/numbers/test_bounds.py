@@ -45,6 +45,16 @@ def test_a_path_beside_the_centre_has_each_vertex_once():
     assert hop_bound(graph) == largest(graph) == 3
 
 
+@pytest.mark.parametrize("weight", [3, 2**52])
+def test_the_distances_of_two_arcs_bound_those_of_a_star(weight):
+    """Sums of weights from 2^52 on may be rounded, so that they prove nothing."""
+    ends, centre = np.arange(1, 9), np.zeros(8, int)
+    arcs = np.concatenate([centre, ends]), np.concatenate([ends, centre])
+    graph = Graph.from_arcs(9, *arcs, np.full(16, weight))
+    tight = 2 * weight if weight == 3 else distance_bound(graph)
+    assert eccentricity_bound(graph) == tight
+
+
 @given(graphs())
 def test_a_narrower_type_holds_every_distance(graph):
     bound = eccentricity_bound(graph)
