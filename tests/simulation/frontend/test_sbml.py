@@ -538,11 +538,13 @@ def test_a_quantity_with_the_name_of_the_time(tmp_path):
             "Reactions",
             reaction(call("times", "time", "A"), ["A*1"], local=item(
                 "localParameter", id="time", value="0.5"))
-            + reaction(call("times", "time", "c"), ["B*1"], name="s"),
+            + reaction(call("times", "time", "k"), ["B*1"], name="s", local=item(
+                "localParameter", id="k", value="2")),
         ),
     )  # fmt: skip
     system = read(tmp_path, text)
-    assert dict(system.parameters) == {"c": 2.0, "time__": 3.0, "time_": 5.0, "r.time": 0.5}
+    known = {"c": 2.0, "time__": 3.0, "time_": 5.0, "r.time": 0.5, "s.k": 2.0}
+    assert dict(system.parameters) == known
     values = Oracle(system).solve(TIMES)
     np.testing.assert_allclose(values["x"], 4 + 3 * TIMES + TIMES**2 / 2, 1e-7)
     np.testing.assert_allclose(values["y"], 11 * TIMES, 1e-7)
