@@ -12,7 +12,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
-from statistics import fmean
+from statistics import fmean, geometric_mean
 from typing import NamedTuple
 
 import numpy as np
@@ -119,10 +119,11 @@ def tuned(
 def tuned_rate(method: Tunable, n: int, options: Options, family: str = "uniform") -> float | None:
     """Return the expected work per second, interpolated from the nearest rows.
 
-    The best row determines the device, dtype and family; the rows with these and any n are used.
-    Between two sizes the rate is a power of n. Below the smallest size it follows the power above
-    that size, but no run may be predicted to take longer than the smallest one that was timed.
-    Above the largest size the rate is constant, or grows with `Tunable.growth`.
+    The best row determines the dtype, the family and how similar its device is (one of `LEVELS`);
+    the rows with these and any n are used. Of several devices that are as similar, the geometric
+    mean is used. Between two sizes the rate is a power of n. Below the smallest size it follows the
+    power above that size, but no run may be predicted to take longer than the smallest one that was
+    timed. Above the largest size the rate is constant, or grows with `Tunable.growth`.
 
     If no method has a row for the platform, the rows of other platforms with this kind of device
     are used, so that the rates of different methods can be compared. Their parameters are not used.
@@ -265,14 +266,17 @@ class _Found:
         return float(rate * quotient)
 
     def _rates(self, near: int, alike: Row) -> dict[int, float]:
-        """Return the rate at each n: of a level, and of the type, family and objective of a row."""
-        rates: dict[int, float] = {}
-        for level, _, _, row in self.suited:
+        """Return the rate at each n: of a level, and of the type, family and objective of a row.
+
+        It is the geometric mean over the devices of the level, in the user's database if there.
+        """
+        rates: dict[int, dict[bool, list[float]]] = {}
+        for level, _, own, row in self.suited:
             fields = (row.dtype, row.family, row.objective)
             same = level == near and fields == (alike.dtype, alike.family, alike.objective)
             if same and row.rate > 0:
-                rates.setdefault(row.n, row.rate)  # the user's database comes first
-        return rates
+                rates.setdefault(row.n, {}).setdefault(own, []).append(row.rate)
+        return {n: geometric_mean(each[max(each)]) for n, each in rates.items()}
 
     def _beyond(self, alike: Row, least: int, most: int) -> dict[int, float]:
         """Return rates for sizes below and above those of this device, from the nearest level.
@@ -337,18 +341,18 @@ class _Quotient(NamedTuple):
 @lru_cache(maxsize=64)
 def _quotients(places: Databases, device: Device, near: int) -> list[_Quotient]:
     """Return the quotients of a device and a level."""
-    rates: tuple[dict[tuple[str, str, int, bool, str], float], ...] = {}, {}
+    rates: tuple[dict[tuple[str, str, int, bool, str], list[float]], ...] = {}, {}
     for _, path, *version in places:
         for row in _kept(path, tuple(version)):
             level = _nearness(row, device)
             counts = row.kind == device.kind and row.rate > 0 and row.objective == "time"
             if counts and level in (0, near):
                 sample = (row.method, row.dtype, row.n, row.predecessors, row.family)
-                rates[level > 0].setdefault(sample, row.rate)
+                rates[level > 0].setdefault(sample, []).append(row.rate)
     here, there = rates
     return [
-        _Quotient(*sample[:3], math.log(rate / there[sample]))
-        for sample, rate in here.items()
+        _Quotient(*sample[:3], math.log(found[0] / geometric_mean(there[sample])))
+        for sample, found in here.items()
         if sample in there
     ]
 

@@ -445,6 +445,21 @@ def test_below_its_sizes_the_rate_falls_as_that_of_other_devices(folders):
     assert tuned_rate(METHOD, 512, here) == pytest.approx(2e9)
 
 
+def test_several_devices_that_are_as_similar_count_alike(folders):
+    """Neither the order of the rows nor one fast device decides; the user's rows do."""
+    here = options(plain_name="Here", architecture="arch 9")
+    slow = {"device": "Slow", "architecture": "arch 7"}
+    ship(folders, row(8, rate=8e9), row(8, rate=2e9, **slow), row(8, n=64, rate=1e9, **slow))
+    assert tuned_rate(METHOD, 1024, here) == pytest.approx(4e9)
+    assert tuned_rate(METHOD, 64, here) == pytest.approx(1e9)
+    mine = {"device": "Here", "architecture": "arch 9", "method": "other"}
+    ship(folders, row(8, rate=6e9, method="other"), row(8, rate=24e9, **slow | {"method": "other"}))
+    ship(folders, row(8, rate=3e9, **mine), own=True)
+    assert tuned_rate(METHOD, 1024, here) == pytest.approx(1e9)  # 3 of 12
+    ship(folders, row(8, rate=5e9, device="Third", architecture="arch 8"), own=True)
+    assert tuned_rate(METHOD, 1024, here) == pytest.approx(5e9 / 4)
+
+
 def test_rates_of_another_platform_are_scaled_too(folders):
     here = options(platform_name="Third Platform")
     ship(folders, row(8), row(8, method="other", rate=6e9))
