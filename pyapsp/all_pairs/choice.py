@@ -323,7 +323,8 @@ def _ranking(key: RankingKey, bound: int | float) -> Ranking:
     facts, options = key.facts, key.computed_in(key.dtype)
     searches = key.only_rows or key.few_rows
     default = _method(_DEFAULT_ROWS if searches else _SEVERAL if key.helpers else _DEFAULT)
-    options = _variants(key, default, options)[0]
+    able = [each for each in _variants(key, default, options) if not default.unmet(facts, each)]
+    options = (able or [options])[0]
     types = [Candidate(default, options.dtype, helpers=options.helpers)]
     narrow = narrower(facts, options.dtype, bound)
     if narrow is not None:
@@ -346,9 +347,7 @@ def _ranking(key: RankingKey, bound: int | float) -> Ranking:
         hoped = (each.seconds or 0.0 for each in known[shortest] if _holds(each.method, facts, 0))
         gain = now - min(hoped, default=now)
     predicted = {(choice.method.id, choice.dtype) for choice in choices}
-    unknown = [kind for kind in types if (kind.method.id, kind.dtype) not in predicted]
-    if default.unmet(facts, options) is not None:
-        unknown = []
+    unknown = [kind for kind in types if able and (kind.method.id, kind.dtype) not in predicted]
     first = key.few_rows and not any(choice.method.by_source for choice in choices)
     choices = [*unknown, *choices] if first else [*choices, *unknown]
     # its rows are in the memory of the host, or in a file in the folder of checkpoints

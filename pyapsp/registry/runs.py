@@ -18,7 +18,13 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from pyapsp.base.dry import needed
-from pyapsp.base.errors import DeviceError, DeviceMemoryError, FallbackWarning, StallError
+from pyapsp.base.errors import (
+    CapabilityError,
+    DeviceError,
+    DeviceMemoryError,
+    FallbackWarning,
+    StallError,
+)
 from pyapsp.base.json import Json, Record
 from pyapsp.device import clear_locals
 from pyapsp.device.kernels.residents import Residents, released_for, residents
@@ -126,7 +132,7 @@ class Candidates:
         ------
         PyApspError
             If the method that the request names cannot be planned. If no choice is left: the error
-            of the plan that needs the least memory.
+            of the plan that needs the least memory. If there was no choice.
         """
         request = self._request
         unchanging, choices = Unchanging(), request.problem.choices(request)
@@ -137,6 +143,7 @@ class Candidates:
                     raise min(
                         (error for _, error in self._errors),
                         key=lambda error: getattr(error, "needed", math.inf),
+                        default=CapabilityError(f"no method of {request.problem.id} can run"),
                     )
                 self._last = choice.method
                 try:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import logging
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import replace
 from functools import cache, partial
 
@@ -118,10 +117,9 @@ def _trial(problem: Problem, method: Method, plan: OpaquePlan) -> str | None:
     given = {name: value for name, value in plan.parameters.items() if name in known}
     for family in problem.families:
         sample = problem.sample(_SIZE, family, 0, method.requires)
+        fault: str | None = None
         for parameters in (given, method.parameters):
-            # a small input may not allow the plan's parameters, and a plan may have other values
-            # than a user may give
-            with suppress(ParameterError):
+            try:
                 request = problem.ask(
                     sample,
                     type(method)(**parameters),
@@ -130,9 +128,13 @@ def _trial(problem: Problem, method: Method, plan: OpaquePlan) -> str | None:
                     **_deciding(options),
                 )
                 fault = _fault(request)
-                if fault is not None:
-                    return f"{family}, {options.dtype}: {fault}"
                 break
+            except ParameterError as error:
+                # a small input may not allow the plan's parameters, and a plan may have other
+                # values than a user may give; a method that has not run is not known to be right
+                fault = f"it did not run: {error}"
+        if fault is not None:
+            return f"{family}, {options.dtype}: {fault}"
     return None
 
 

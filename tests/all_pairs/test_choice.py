@@ -15,6 +15,7 @@ from pyapsp import errors, verify
 from pyapsp.all_pairs import choice
 from pyapsp.all_pairs.dense import floyd_warshall
 from pyapsp.all_pairs.problem import ALL_PAIRS
+from pyapsp.all_pairs.sparse.johnson import Johnson
 from pyapsp.bench.shortlist import shortlist
 from pyapsp.device.kernels import staging
 from pyapsp.graph import Graph
@@ -806,3 +807,22 @@ def test_arcs_that_the_host_writes_into_a_matrix(arcs, times, device, monkeypatc
     monkeypatch.setattr(staging, "suits", lambda *_: False)
     later = method.predict(facts, options, 1000) - 1000**3 / 1e12
     assert later == pytest.approx(6e-9 * max(arcs - floyd_warshall.ARCS * 1000, 0))
+
+
+def test_devices_that_must_search_alone(rows, device, monkeypatch):
+    """Of rows that the host has no memory for all of, with devices that cannot share them."""
+    monkeypatch.setattr(choice, "installed_memory", lambda: 1)
+    unmet = Johnson.unmet
+
+    def alone(self, about, options):
+        if options.helpers:
+            return errors.CapabilityError("double precision on all devices, or on none")
+        return unmet(self, about, options)
+
+    monkeypatch.setattr(Johnson, "unmet", alone)
+    choice._ranking.cache_clear()
+    graph = random_graph(90, 400, 9, seed=1).with_weights(np.arange(400) + 0.5)
+    result = pyapsp.solve(graph, sources=[3, 5], device=[device, device])
+    choice._ranking.cache_clear()
+    assert result.stats["method"] == "johnson"
+    np.testing.assert_allclose(result.distances, csgraph.dijkstra(graph.to_scipy(), indices=[3, 5]))

@@ -94,10 +94,10 @@ def named() -> set[Path]:
     return found
 
 
-def mapped() -> set[Path]:
-    """Return the files that processes of this user map."""
+def mapped(*pids: int) -> set[Path]:
+    """Return the files that processes map; without numbers, all of this user."""
     found = set()
-    for maps in Path("/proc").glob("[0-9]*/maps"):
+    for maps in [Path(f"/proc/{pid}/maps") for pid in pids] or Path("/proc").glob("[0-9]*/maps"):
         with suppress(OSError):
             names = re.findall(rf"{SHARED}/{PREFIX}\S*", maps.read_text(errors="replace"))
             found |= set(map(Path, names))

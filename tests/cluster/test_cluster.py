@@ -180,8 +180,18 @@ def test_an_error_before_the_call_ends_all_ranks(tmp_path):
     assert "not this rank" in done.stdout + done.stderr
 
 
-def killed(folder: Path, ranks: int, victim: int, words: tuple[str, ...], after: float) -> str:
-    """Kill a rank some seconds after the passes have begun; return the messages."""
+def killed(
+    folder: Path,
+    ranks: int,
+    victim: int,
+    words: tuple[str, ...],
+    after: float,
+    shared: set[Path] | None = None,
+) -> str:
+    """Kill a rank some seconds after the passes have begun; return the messages.
+
+    `shared` gets the memory with a name that the ranks share.
+    """
     log = folder / "log.txt"
     with open(log, "w") as file:
         launcher = subprocess.Popen(
@@ -196,6 +206,9 @@ def killed(folder: Path, ranks: int, victim: int, words: tuple[str, ...], after:
         assert begun
         time.sleep(after)
         if launcher.poll() is None:
+            if shared is not None:
+                pids = launching.processes(launcher.pid).values()
+                shared |= {each for each in launching.mapped(*pids) if each.exists()}
             launching.kill(launcher, victim)
             started = time.monotonic()
             assert launcher.wait(30) != 0
@@ -238,21 +251,22 @@ from pyapsp.cluster import files
 
 
 def test_memory_of_killed_ranks_is_removed(folder, monkeypatch):
-    # tests of other workers would remove an unused file in the folder of MPICH
-    old, named = folder / "old", launching.named
-    monkeypatch.setattr(launching, "named", lambda: named() | {*folder.glob(old.name)})
+    """Tests of other workers make, map and remove files at the same time."""
+    old, left, named = folder / "old", set(), launching.named
+    # files of other workers are not looked at; they would remove an unused one in their folder
+    monkeypatch.setattr(launching, "named", lambda: named() & {used, *left} | {*folder.glob("old")})
     used = launching.SHARED / f"{launching.PREFIX}{os.getpid()}"
-    before = launching.named()
+    new = used.with_name(f"new-{used.name}")
     try:
         old.touch()
         with launching.swept(1.0):
-            killed(folder, 2, 1, SOLVE, 0.0)
-            left = launching.named() - before - launching.mapped() - {old}
-            used.write_bytes(b"of another run")
-            with used.open() as file:
+            new.write_bytes(b"of another run")
+            with new.open() as file:
                 memory = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+            new.rename(used)
+            killed(folder, 2, 1, SOLVE, 0.0, left)
         assert left
-        assert launching.named() & {old, used, *left} == {old, used}
+        assert launching.named() == {old, used}
         memory.close()
     finally:
         used.unlink(missing_ok=True)

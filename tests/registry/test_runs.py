@@ -1,5 +1,6 @@
 """What a run does beside its method: memory that it needs, and its record."""
 
+import dataclasses
 import pickle
 
 import numpy as np
@@ -9,8 +10,9 @@ import pytest
 import pyapsp
 from pyapsp.device import choose
 from pyapsp.device.kernels.residents import Residents, residents
-from pyapsp.errors import DeviceMemoryError
+from pyapsp.errors import CapabilityError, DeviceMemoryError
 from pyapsp.graph import Graph, generators
+from pyapsp.registry import problem, runs
 from pyapsp.traversal.bfs.bfs_frontier import BfsFrontier
 
 GRAPH = generators.random_graph(3000, seed=1)
@@ -161,3 +163,13 @@ def test_a_result_without_a_run_has_an_empty_record():
     assert result.stats == {}
     result.stats["method"] = "none"
     assert pyapsp.Result(np.zeros((1, 1)), None, np.zeros(1, np.int64)).stats == {}
+
+
+def test_a_problem_without_a_choice(device):
+    """What a problem yields for an input is its own matter: nothing, too."""
+    request = dataclasses.replace(
+        problem("bfs").ask(GRAPH, device=device),
+        problem=dataclasses.replace(problem("bfs"), choices=lambda request: iter(())),
+    )
+    with pytest.raises(CapabilityError, match="no method of bfs can run"):
+        runs.run(request)

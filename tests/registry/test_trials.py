@@ -24,6 +24,7 @@ from pyapsp.errors import (
     HostMemoryError,
     KernelBuildError,
     NegativeCycleError,
+    ParameterError,
 )
 from pyapsp.graph import generators
 from pyapsp.registry import trials
@@ -169,6 +170,23 @@ def test_a_trial_without_memory_is_repeated_after_a_release(device, there, monke
     assert solve(device).stats["method"] == "fw-minplus"
     assert left[0] > left[1] == 0
     assert verdicts.failures(device.identity) == {}
+
+
+@pytest.mark.parametrize("every", [False, True])
+def test_what_does_not_run_on_the_sample_is_not_taken(every, device, monkeypatch):
+    """A small input may not allow the parameters of the plan; then it must allow the defaults."""
+    plan = FwMinplus.plan
+
+    def strict(self, graph, options):
+        if graph.n == trials._SIZE and (self.parameters or every):
+            raise ParameterError("not for a small graph")
+        return plan(self, graph, options)
+
+    monkeypatch.setattr(FwMinplus, "plan", strict)
+    assert solve(device).stats["method"] == ("fw-outofcore" if every else "fw-minplus")
+    fault = "uniform, float32: it did not run: not for a small graph"
+    found = verdicts.failures(device.identity)
+    assert found.get("fw-minplus float32") == (fault if every else None)
 
 
 def test_an_error_that_a_sound_answer_has_not_is_a_fault(device, monkeypatch):
