@@ -1,10 +1,10 @@
-"""The name that was probably meant, for messages about unknown names."""
+"""How names and numbers are written: the name that was probably meant, and plain numbers."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-__all__ = ["meant"]
+__all__ = ["is_plain", "meant"]
 
 # Names of methods differ in whole words: below this likeness there are false friends.
 _LIKE = 0.6
@@ -31,3 +31,11 @@ def meant(given: object, known: Iterable[str]) -> str:
     by_case = {name.lower().replace("_", "-"): name for name in known}
     found = get_close_matches(given.lower().replace("_", "-"), by_case, 1, _LIKE)
     return f" Did you mean {by_case[found[0]]!r}?" if found else ""
+
+
+def is_plain(text: str) -> bool:
+    """Return whether a number has no ``_`` and no digits of other scripts.
+
+    Python and NumPy read ``1_0`` as 10, where a file may have lost a point or a blank.
+    """
+    return text.isascii() and "_" not in text

@@ -1,7 +1,7 @@
 """The rows of a table of arcs as arcs between the vertices 0..n-1.
 
 The ids of ends become numbers. A row may stand for an arc and its reverse: with two costs
-(pgRouting), or by a column ``oneway``.
+(pgRouting), or by a column ``oneway`` or ``directed``.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pyapsp.graph import compressed
 from pyapsp.graph.rows import distinct, has_reverse
 from pyapsp.graph.validation import MAX_VERTICES, lost
 
-__all__ = ["PlaceError", "refuse_missing", "relabel", "two_ways"]
+__all__ = ["PlaceError", "directions", "refuse_missing", "relabel", "two_ways"]
 
 # Ids are numbered by a table if it has at most so many places for each. A place takes five bytes.
 _DENSE = 3
@@ -26,6 +26,10 @@ _FEW = 2**14
 # Words that tell in a row whether its arc has no reverse, as OpenStreetMap has them.
 _ONE_WAY = dict.fromkeys(("true", "yes", "1", "t", "y"), True)
 _ONE_WAY |= dict.fromkeys(("false", "no", "0", "f", "n", ""), False)
+# Words that tell in a row whether its arc is directed, as Gephi and Cytoscape have them; and those
+# that tell it only in a column that has no other purpose.
+_DIRECTED = {"directed": True, "true": True, "undirected": False, "false": False}
+_MAY_BE_DIRECTED = {word: said for word, said in _ONE_WAY.items() if word}
 
 
 def relabel(tails: np.ndarray, heads: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -184,6 +188,32 @@ def two_ways(
         raise PlaceError(int(changed.argmax()), message)
     there = every >= 0
     return np.append(tails, heads)[there], np.append(heads, tails)[there], every[there]
+
+
+def directions(words: Sequence[str], name: str | None) -> NDArray[np.bool_]:
+    """Return which arcs are directed.
+
+    Parameters
+    ----------
+    words : sequence of str
+        For each arc, whether it is directed.
+    name : str or None
+        The column with the words, if it tells nothing else. None: if none of its words is known,
+        it tells other things, and all arcs are directed.
+
+    Raises
+    ------
+    PlaceError
+        A word is not known.
+    """
+    known = _DIRECTED if name is None else _DIRECTED | _MAY_BE_DIRECTED
+    told = [known.get(word.strip().casefold()) for word in words]
+    if name is None and all(each is None for each in told):
+        return np.ones(len(told), np.bool_)
+    if None in told:
+        place = told.index(None)
+        raise PlaceError(place, f"an arc is Directed or Undirected, not {words[place]!r}")
+    return np.array(told, np.bool_)
 
 
 def refuse_missing(

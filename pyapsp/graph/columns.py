@@ -9,7 +9,15 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-__all__ = ["KNOWN", "Columns", "about_reverse", "by_name", "by_position", "may_be_weight"]
+__all__ = [
+    "KNOWN",
+    "Columns",
+    "about_direction",
+    "about_reverse",
+    "by_name",
+    "by_position",
+    "may_be_weight",
+]
 
 # Words for the two ends of an arc. Earlier groups come first: if there are columns source and
 # target, then start and end are times.
@@ -29,16 +37,22 @@ _WEIGHTS = {
 _OTHERS = {
     *("id", "osmid", "label", "type", "key", "index", "name", "edge", "edgeid", "edgetype"),
     *("timestamp", "date", "timeset", "interval", "relation", "relationship", "kind", "color"),
-    *("comment", "note", "notes", "description", "directed"),
+    *("comment", "note", "notes", "description", "directed", "isdirected"),
 }
+# Names of columns that tell which arcs are directed, and of those that may tell other things.
+_DIRECTED, _TYPES = ("directed", "isdirected"), ("type", "edgetype")
 # A cost of its own for the reverse of each arc, as pgRouting has it beside "cost".
 _REVERSE, _COST = "reversecost", "cost"
 # Names of columns that change the graph, and are not read.
+_LENGTH = "(weight|cost|length|len|distance|dist|duration|traveltime|time)s?"
+_BACK = "(reversed?|backwards?|rev|bwd|ba|tofrom)"
 _UNREAD = re.compile(
-    r"two_?way|both_?ways|bidirectional|bidirected"
-    r"|(reversed?|backwards?|rev)(weight|cost|length|len|distance|dist|duration|traveltime|time)s?"
-    r"|(weight|cost|length|len|distance|dist|duration|traveltime|time)s?(reversed?|backwards?|rev)"
+    r"(is)?(twoway|bothways|bothdirections|bidirectional|bidirected|bidir)"
+    r"|(is)?(undirected|reversible|symmetric)"
+    r"|(edge|arc|link|travel|road|street)?(direction|directionality|dir)(travel|oftravel)?"
+    rf"|{_BACK}{_LENGTH}|{_LENGTH}{_BACK}"
 )
+_ONE_WAY = ("oneway", "isoneway")
 KNOWN = "source and target (or from and to, tail and head, u and v, ...), weight"
 
 
@@ -50,12 +64,15 @@ class Columns:
     tail: int = 0
     head: int = 1
     weight: int | None = None  # None: every arc has the weight 1
-    # The column that tells for each arc whether it is directed, if there is one.
+    # The column that tells for each arc whether it is directed, if there is one; and whether it
+    # tells nothing else, so that every row must say it.
     direction: int | None = None
+    directs: bool = False
     # The column with the weight of the reverse of each arc. Beside it, a negative weight means that
     # there is no arc.
     reverse: int | None = None
     oneway: int | None = None  # the column that tells whether an arc has no reverse
+    names: tuple[str, ...] = ()  # their names, if they have any
 
 
 def may_be_weight(name: str) -> bool:
@@ -98,18 +115,31 @@ def by_name(names: Sequence[str], weighted: bool | str | None) -> Columns | None
     groups = {match[1] for place in ends if (match := re.search(r"\((.*)\)", names[place]))}
     if len(groups) > 1:
         raise ValueError(f"the ids are of several groups, {' and '.join(sorted(groups))}")
-    said = [place for place, word in enumerate(words) if word in ("type", "directed")]
-    if len(said) > 1:
-        raise ValueError("several columns may say what is directed")
-    direction = said[0] if said else None
+    direction, directs = about_direction(names, ends)
     costs, oneway = about_reverse(names, ends)
     if costs is not None:
         if isinstance(weighted, str) and weighted != names[costs[0]]:
             raise ValueError(f"{names[costs[1]]!r} is for {names[costs[0]]!r}, not {weighted!r}")
-        return Columns(len(names), *ends, costs[0], direction, costs[1])
+        return Columns(
+            len(names), *ends, costs[0], direction, directs, costs[1], names=tuple(names)
+        )
     taken = {*ends, direction, oneway}
     weight = None if weighted is False else _weight(words, names, weighted, taken)
-    return Columns(len(names), *ends, weight, direction, oneway=oneway)
+    return Columns(len(names), *ends, weight, direction, directs, oneway=oneway, names=tuple(names))
+
+
+def about_direction(names: Sequence[str], ends: tuple[int, int]) -> tuple[int | None, bool]:
+    """Return the column that tells which arcs are directed, and whether it tells nothing else.
+
+    Parameters and errors are those of `about_reverse`.
+    """
+    words = [_word(name) for name in names]
+    free = [place for place in range(len(words)) if place not in ends]
+    said = [place for place in free if words[place] in (*_DIRECTED, _TYPES[0])]
+    said = said or [place for place in free if words[place] in _TYPES]
+    if len(said) > 1:
+        raise ValueError("several columns may say what is directed")
+    return (said[0], words[said[0]] in _DIRECTED) if said else (None, False)
 
 
 def about_reverse(
@@ -144,9 +174,10 @@ def about_reverse(
     if found:
         raise ValueError(
             f"the column {names[found[0]]!r} is about the reverse of an arc, which is read only "
-            "from columns 'cost' and 'reverse_cost': write a row for each arc, or drop the column"
+            "from columns 'cost' and 'reverse_cost', 'oneway' or 'directed': write a row for each "
+            "arc, or drop the column"
         )
-    oneway = [place for place in free if words[place] == "oneway"]
+    oneway = [place for place in free if words[place] in _ONE_WAY]
     if len(oneway) > 1:
         raise ValueError("several columns may say what is one-way")
     return None, oneway[0] if oneway else None

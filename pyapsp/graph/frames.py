@@ -19,7 +19,7 @@ from pyapsp.base.errors import GraphError, ParameterError
 from pyapsp.base.extras import extra
 from pyapsp.graph import arcs
 from pyapsp.graph.attributes import Weight, WeightFunction, default_of
-from pyapsp.graph.columns import about_reverse
+from pyapsp.graph.columns import about_direction, about_reverse
 from pyapsp.graph.convert import numbers
 from pyapsp.graph.model import Graph
 from pyapsp.graph.validation import is_real
@@ -63,7 +63,8 @@ def from_frame(
         ``cost``: each row is an arc and its reverse, each with its own cost, and where a cost is
         negative, there is no arc.
     directed : bool, default True
-        False adds the reverse of every arc.
+        False adds the reverse of every arc. True adds those of rows that are ``Undirected`` by a
+        column ``Type`` (Gephi), or false by a column ``directed``.
     name : str, optional
         Name of the graph.
 
@@ -90,7 +91,7 @@ def from_frame(
     names = _names(frame)
     ids = {column: _values(frame, names, column) for column in (source, target)}
     tails, heads = ids[source], ids[target]
-    costs, oneway = _about_reverse(names, source, target)
+    costs, oneway, (direction, directs) = _about_ways(names, source, target)
     if costs is not None:
         if weight not in (..., None, costs[0]):
             raise GraphError(
@@ -109,9 +110,19 @@ def from_frame(
         labels, tails, heads = arcs.relabel(tails, heads)
     except GraphError as error:
         raise GraphError(f"{error}; {_odd(ids)}") from None
+    single = None
     try:
+        if direction is not None and directed:
+            # a column "type" may be about anything, and values may be missing then
+            plain = map(str, cast("Mapping[Hashable, Iterable[Hashable]]", frame)[direction])
+            words = _words(frame, names, direction) if directs else list(plain)
+            single = arcs.directions(words, str(direction) if directs else None)
+            if costs is not None and not single.all():
+                raise arcs.PlaceError(
+                    int(single.argmin()), "an undirected edge has no reverse cost"
+                )
         if oneway is not None and directed:
-            words = _values(frame, names, oneway).astype(str).tolist()
+            words = _words(frame, names, oneway)
             arcs.refuse_missing(tails, heads, words, str(oneway))
         if costs is not None and weights is not None:
             back = _weights(_values(frame, names, costs[1]))
@@ -122,6 +133,12 @@ def from_frame(
     if callable(weight):
         kept, weights = _computed(weight, frame, names, (source, target))
         tails, heads = tails[kept], heads[kept]
+        single = None if single is None else single[kept]
+    if single is not None and not single.all():
+        directed = bool(single.any())
+        both = ~single & directed  # otherwise the graph adds all reverses
+        tails, heads = np.append(tails, heads[both]), np.append(heads, tails[both])
+        weights = None if weights is None else np.append(weights, weights[both])
     return Graph.from_arcs(
         len(labels), tails, heads, weights, directed=directed, labels=labels, name=name
     )
@@ -155,18 +172,34 @@ def _numeric(frame: Frame, names: Iterable[Hashable]) -> list[Hashable]:
     return found
 
 
-def _about_reverse(
+def _about_ways(
     names: list[Hashable], source: Hashable, target: Hashable
-) -> tuple[tuple[Hashable, Hashable] | None, Hashable | None]:
-    """Return the columns of costs of arcs and their reverses, and the column that is about both."""
+) -> tuple[tuple[Hashable, Hashable] | None, Hashable | None, tuple[Hashable | None, bool]]:
+    """Return the columns of costs of arcs and their reverses, and those that are about both.
+
+    These are one that tells whether an arc has no reverse, and one that tells whether it is
+    directed, with whether that tells nothing else.
+    """
     texts = [name if isinstance(name, str) else "" for name in names]
     ends = names.index(source), names.index(target)
     try:
-        costs, oneway = about_reverse(texts, ends)
+        (costs, oneway), (direction, directs) = (
+            about(texts, ends) for about in (about_reverse, about_direction)
+        )
     except ValueError as error:
         raise GraphError(str(error)) from None
     both = None if costs is None else (names[costs[0]], names[costs[1]])
-    return both, None if oneway is None else names[oneway]
+    return (
+        both,
+        None if oneway is None else names[oneway],
+        (None if direction is None else names[direction], directs),
+    )
+
+
+def _words(frame: Frame, names: list[Hashable], name: Hashable) -> list[str]:
+    """Return the values of a column as text."""
+    words: list[str] = _values(frame, names, name).astype(str).tolist()
+    return words
 
 
 def _names(frame: Frame) -> list[Hashable]:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from pyapsp.base.errors import FormatError, GraphError
 from pyapsp.base.files import check_name
+from pyapsp.base.spelling import is_plain
 from pyapsp.graph.rows import has_reverse
 from pyapsp.matching.network import Network
 
@@ -171,7 +172,9 @@ def read_similarity(
         try:
             row = np.array(words, np.float64)
         except ValueError:
-            raise FormatError(path, number, "an entry is no number") from None
+            row = None
+        if row is None or not all(map(is_plain, words)):
+            raise FormatError(path, number, "an entry is no number")
         wrong = np.flatnonzero(~((row >= 0) & (row <= 1)))
         if wrong.size:
             entry = words[wrong[0]][:60]

@@ -137,6 +137,9 @@ def read_pieces(
         named = isinstance(names, Iterable) and not isinstance(names, str)
         if names is not None and not named:  # text would be a variable for each letter
             raise ParameterError.of(name, "read_trace", "a sequence of names", names)
+    variables = None if variables is None else list(dict.fromkeys(variables))
+    if variables == []:
+        raise ParameterError.of("variables", "read_trace", "None, or one name at least", variables)
     known = ("clock", "edge", "unknown") if read is _vcd else ()
     for name, value in options.items():
         if name not in known:
@@ -145,7 +148,7 @@ def read_pieces(
             raise ParameterError.of(name, "read_trace", rule, value)
     part = tables.Part(
         instants,
-        None if variables is None else list(dict.fromkeys(variables)),
+        variables,
         None if exclude is None else list(exclude),
     )
     return _pieces(path, read, dtype, part, options)

@@ -11,18 +11,20 @@ A ``.csv`` file is parsed in blocks of whole lines, each after the line with the
 from __future__ import annotations
 
 import codecs
+import re
 import zipfile
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack
 from csv import reader as fields
 from dataclasses import dataclass
+from functools import cache, partial
 from pathlib import Path
 from types import ModuleType
 from typing import IO, TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from pyapsp.base.errors import FormatError, ParameterError
+from pyapsp.base.errors import FormatError, ParameterError, PrecisionError
 from pyapsp.base.extras import extra
 from pyapsp.base.json import Record
 from pyapsp.graph.io import archive
@@ -40,6 +42,8 @@ Columns: TypeAlias = Iterator[tuple[dict[str, np.ndarray], Record]]
 _BLOCK = 2**26
 # Bytes of the first line of a table that are looked at.
 _HEADER = 2**20
+# float64 counts in ones up to here; an integer above it may have been rounded.
+_COUNTED = 2.0**53
 
 
 @dataclass(frozen=True)
@@ -79,7 +83,10 @@ def csv(path: Path, part: Part) -> Columns:
             frame = polars.read_csv(text, infer_schema_length=None)
             frame = frame.rename({name: name.strip() for name in frame.columns})
             chosen = _chosen(path, part, frame.columns)
-            columns = {name: _values(path, line, name, frame[name], polars) for name in chosen}
+            columns = {}
+            for name in chosen:
+                texts = cache(partial(_texts, text, polars, frame.columns.index(name)))
+                columns[name] = _values(path, line, name, frame[name], texts, polars)
         except _faults(polars) as error:
             said = str(error).splitlines()[0]
             if "more fields" in said:
@@ -154,8 +161,18 @@ def _joined(pieces: list[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
     return {name: np.concatenate([each[name] for each in pieces]) for name in pieces[0]}
 
 
+def _texts(block: bytes, module: ModuleType, place: int) -> polars.Series:
+    """Return a column of a block as it is written."""
+    return module.read_csv(block, columns=[place], infer_schema=False).to_series()
+
+
 def _values(
-    path: Path, line: int, name: str, column: polars.Series, module: ModuleType
+    path: Path,
+    line: int,
+    name: str,
+    column: polars.Series,
+    written: Callable[[], polars.Series],
+    module: ModuleType,
 ) -> np.ndarray:
     """Return a column of a block as Booleans or numbers."""
     if column.dtype == module.String:
@@ -174,10 +191,24 @@ def _values(
     if column.null_count():
         at = line + column.is_null().arg_true()[0]
         raise FormatError(path, at, f"variable {name!r} has a missing value")
+    if column.dtype == module.Int128:
+        raise PrecisionError(f"{path}: variable {name!r} has integers that float64 cannot hold")
     values: np.ndarray = column.to_numpy()
     if values.dtype.kind not in "biuf":
         raise FormatError(path, line, f"variable {name!r} has values of type {column.dtype}")
-    return values if values.dtype == bool else numbers(values, name)
+    if values.dtype == bool:
+        return values
+    # integers that were rounded, because others are fractions, and numbers that are too large
+    for place in np.flatnonzero(np.abs(values) >= _COUNTED) if values.dtype.kind == "f" else ():
+        token = written()[int(place)].strip()
+        changed = re.fullmatch(r"[+-]?[0-9]+", token) and int(token) != int(values[place])
+        if changed or (np.isinf(values[place]) and "inf" not in token.lower()):
+            where = f"{path}:{line + place}: variable {name!r}"
+            raise PrecisionError(f"{where}: float64 cannot hold {token[:60]}")
+    try:
+        return numbers(values, name)
+    except PrecisionError as error:
+        raise PrecisionError(f"{path}: {error}") from None
 
 
 def parquet(path: Path, part: Part) -> Columns:

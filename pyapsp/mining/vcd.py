@@ -10,6 +10,7 @@ The weak values of VHDL, L and H, are 0 and 1. U, W and - are unknown, as x and 
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections import Counter
@@ -23,6 +24,7 @@ from numpy.typing import NDArray
 
 from pyapsp.base.errors import FormatError, ParameterError, PrecisionError
 from pyapsp.base.json import Record
+from pyapsp.base.spelling import is_plain
 from pyapsp.mining import changes, states
 from pyapsp.mining.names import absent, excluded
 from pyapsp.mining.tables import Columns
@@ -189,6 +191,11 @@ class _Wide:
     first: str = ""
     names: tuple[str, ...] = ()
 
+    def add(self, file: _File, position: int, variable: _Variable, word: str) -> None:
+        where = f"{file.path}:{file.line(position)}: variable {variable.full!r}"
+        self.first = self.first or f"{where}: float64 cannot hold {word[:_LONGEST]!r}"
+        self.names = tuple(dict.fromkeys([*self.names, variable.full]))
+
     def check(self) -> None:
         if self.names:
             others = f"; {_listed(self.names[1:])} too" if self.names[1:] else ""
@@ -220,21 +227,28 @@ def _fill(
         about = next((each for each in chosen if each.code == code.encode()), None)
         whose = "" if about is None else f"variable {about.full!r}: "
         if status == states.REAL:
-            try:
-                state.real = float(word[1:])
-            except ValueError:
+            state.real = _real(word[1:])
+            if state.real is None:
                 message = f"{whose}{word[1 : 1 + _LONGEST]!r} is not a number"
-                raise file.error(position, message) from None
+                raise file.error(position, message)
+            if math.isinf(state.real) and "inf" not in word.lower() and about is not None:
+                wide.add(file, position, about, word)
             continue
         shown = repr(word[:_LONGEST])
         if status == states.TOO_WIDE and about is not None:
-            where = f"{file.path}:{file.line(position)}: {whose}"
-            wide.first = wide.first or f"{where}float64 cannot hold {shown}"
-            wide.names = (*wide.names, about.full)
+            wide.add(file, position, about, word)
             state.ignore(about.code)
             continue
         shown = repr(code[:_LONGEST]) if status == states.NO_CODE else shown
         raise file.error(position, f"{whose}{shown}: {_FAULTS[status]}")
+
+
+def _real(text: str) -> float | None:
+    """Return the number that a text is; None if it is none."""
+    try:
+        return float(text) if is_plain(text) else None
+    except ValueError:
+        return None
 
 
 def _bytes(path: Path) -> NDArray[np.uint8]:
@@ -349,7 +363,7 @@ def _chosen(
     first: dict[bytes, _Variable] = {}
     for each in left:
         first.setdefault(each.code, each)
-    if wanted:
+    if wanted is not None:
         away = {each.name for each, away in zip(declared, out, strict=True) if away}
         asked = [_one(path, declared, name) for name in wanted]
         asked = [

@@ -268,14 +268,49 @@ def test_the_costs_of_pgrouting(frame):
         ({"weight_reverse": [1, 2]}, "the column 'weight_reverse' is about the reverse"),
         ({"oneway": [True, False]}, r"row 2 .*: by the column 'oneway' this arc goes both ways"),
         ({"oneway": ["yes", "-1"]}, r"row 2 .*: 'oneway' must be true or false, not '-1'"),
+        ({"undirected": [True, True]}, "the column 'undirected' is about the reverse of an arc"),
+        ({"directed": ["yes", "maybe"]}, r"row 2 .*: an arc is Directed or Undirected, not 'maybe"),
+        ({"Type": ["Directed", "Mutual"]}, r"row 2 .*: an arc is Directed or Undirected, not 'Mu"),
+        (
+            {"cost": [1, 2], "reverse_cost": [1, 2], "directed": [1, 0], "weight": None},
+            r"row 2 .*: an undirected edge has no reverse cost",
+        ),
     ],
 )
 def test_columns_about_reverse_arcs_that_are_not_read(frame, extra, message):
-    table = {"source": [1, 2], "target": [2, 3], "weight": [1, 1]}
+    table = {"source": [1, 2], "target": [2, 3], "weight": [1, 1], **extra}
     with pytest.raises(GraphError, match=message):
-        from_frame(frame({**table, **extra}))
+        from_frame(frame({name: each for name, each in table.items() if each is not None}))
     both = {"source": [1, 2], "target": [2, 1], "weight": [4, 3], "oneway": [False, False]}
     assert from_frame(frame(both)).weights.tolist() == [4, 3]
     # the reverse of every arc is added
     single = {"source": [1], "target": [2], "weight": [4], "oneway": [False]}
     assert from_frame(frame(single), directed=False).m == 2
+
+
+def test_rows_that_are_undirected(frame):
+    """By the words of Gephi, and in a column that tells nothing else also by others."""
+    table = {"source": [0, 1], "target": [1, 2], "weight": [4, 2]}
+    both = [(0, 1, 4), (1, 0, 4), (1, 2, 2)]
+    for name, words in (
+        ("Type", ["Undirected", "Directed"]),
+        ("directed", [False, True]),
+        ("is_directed", [0, 1]),
+    ):
+        for weight in (..., lambda tail, head, row: row["weight"]):
+            graph = from_frame(frame({**table, name: words}), weight=weight)
+            arcs = zip(*(each.tolist() for each in graph.arcs()), strict=True)
+            assert (graph.directed, sorted(arcs)) == (True, both)
+        assert not from_frame(frame({**table, name: words}), directed=False).directed
+    # as a reader of a file does
+    none = from_frame(frame({**table, "directed": [False, False]}))
+    assert (none.directed, none.m) == (False, 4)
+    other = from_frame(frame({**table, "type": ["road", "rail"]}))
+    assert (other.directed, other.m) == (True, 2)
+    first = from_frame(
+        frame({**table, "directed": [False, True]}),
+        weight=lambda tail, head, row: row["weight"] if tail else None,
+    )
+    assert [each.tolist() for each in first.arcs()] == [[1], [2], [2]]
+    some = from_frame({**table, "type": ["road", None]})
+    assert (some.directed, some.m) == (True, 2)

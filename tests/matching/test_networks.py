@@ -114,6 +114,8 @@ def test_a_similarity_matrix_is_read(write):
         ("", None, "empty"),
         ("0 1\n0\n", 2, "1 entries, but 2"),
         ("0 1\n0 x\n", 2, "no number"),
+        ("0 1\n0_1 0\n", 2, "no number"),
+        ("0 1\n0 \u0660.\u0665\n", 2, "no number"),
         ("0 1\n0 nan\n", 2, "entry 2 is nan"),
         ("0 1\n-0.1 1\n", 2, "entry 1 is -0.1"),
         ("0 1.01\n", 1, "entry 2 is 1.01"),

@@ -189,6 +189,34 @@ def test_reals_are_those_of_python(tmp_path):
     assert columns(read_trace(path)) == {"x": [float(text) for text in texts]}
 
 
+@pytest.mark.parametrize(
+    ("text", "error", "said"),
+    [
+        ("1_5", FormatError, "4: variable 'x': '1_5' is not a number"),
+        ("\u0661", FormatError, "is not a number"),
+        ("1e400", PrecisionError, "4: variable 'x': float64 cannot hold 'r1e400'"),
+    ],
+)
+def test_reals_that_python_would_change(text, error, said, tmp_path):
+    path = tmp_path / "reals.vcd"
+    head = "$var real 64 a x $end $var wire 1 b y $end\n$enddefinitions $end\n#0\n"
+    path.write_text(f"{head}r{text} a\n0b\n#1\nr{text} a\n1b\n#2\nr-inf a\n")
+    with pytest.raises(error, match=said) as caught:
+        read_trace(path)
+    assert "too" not in str(caught.value)  # it is named once
+    if error is PrecisionError:
+        assert columns(read_trace(path, exclude=["x"])) == {"y": [False, True, True]}
+    path.write_text(f"{head}r-inf a\n0b\n#1\nrnan a\n")
+    assert read_trace(path).values("numeric")[0, 0] == -np.inf
+
+
+def test_no_variables_are_not_all(dump, tmp_path):
+    np.savez(tmp_path / "a.npz", x=[1.0])
+    for path in (dump, tmp_path / "a.npz"):
+        with pytest.raises(ParameterError, match=r"'variables'.*one name at least"):
+            read_trace(path, variables=[])
+
+
 def test_names_are_short_and_differ(tmp_path):
     path = tmp_path / "names.vcd"
     path.write_text(
@@ -711,6 +739,25 @@ def test_tables_whose_columns_are_not_clear_are_refused(content, said, tmp_path)
         read_trace(path)
     path.write_text(",x\n0,1\n1,2\n")
     assert columns(read_trace(path, variables=["x"])) == {"x": [1, 2]}
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        (["0.5", "1", "9007199254740993"], "4: variable 'x': float64 cannot hold 9007199254740993"),
+        (["1.5", " 9007199254740993"], "3: variable 'x': float64 cannot hold 9007199254740993"),
+        (["1", "1e400"], "3: variable 'x': float64 cannot hold 1e400"),
+        (["9007199254740993", "1"], "variable 'x' has integers that float64 cannot hold"),
+        (["1", str(2**70)], "variable 'x' has integers that float64 cannot hold"),
+    ],
+)
+def test_numbers_that_a_table_would_change(values, said, tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text("\n".join(["y,x", *(f"0,{each}" for each in values)]) + "\n")
+    with pytest.raises(PrecisionError, match=rf"table\.csv:.*{said}"):
+        read_trace(path)
+    path.write_text("x\n9007199254740992\n0.5\ninf\n1e300\n")
+    assert columns(read_trace(path)) == {"x": [2.0**53, 0.5, np.inf, 1e300]}
 
 
 def test_the_format_may_be_named(dump, device, capsys):

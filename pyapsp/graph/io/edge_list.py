@@ -29,8 +29,6 @@ from pyapsp.graph.model import Graph
 
 __all__ = ["read", "write"]
 
-# Words that tell in a row whether its arc is directed.
-_DIRECTED = {"directed": True, "true": True, "undirected": False, "false": False}
 # Ids that show that a line was split at the wrong places: numbers that are no integers, several
 # numbers, integers in brackets, arrows and bars, the start of a list of neighbours, attributes, and
 # quotes inside a field. Digits of another script or width are a number that was typed in this way.
@@ -91,18 +89,20 @@ def read(source: Source, *, weighted: bool | str | None = None) -> ArcList:
         except ValueError:
             raise _fault(lines, found) from None
     directed, back = found.directed, others.get("reverse")
-    if "direction" in others:
-        single = _directions(lines, found, others["direction"].tolist())
-        if back is not None and not single.all():
-            raise LineError(found.first + 1, "an undirected edge has no reverse cost")
-        directed = directed and bool(single.any())
-        if not single.all() and directed:
-            both = ~single
-            tails, heads = np.append(tails, heads[both]), np.append(heads, tails[both])
-            weights = None if weights is None else np.append(weights, weights[both])
+    columns, names = found.columns, found.columns.names
     try:
-        if "oneway" in others and directed:
-            arcs.refuse_missing(tails, heads, others["oneway"].tolist(), "oneway")
+        if columns.direction is not None:
+            name = names[columns.direction] if columns.directs else None
+            single = arcs.directions(others["direction"].tolist(), name)
+            if back is not None and not single.all():
+                raise LineError(found.first + 1, "an undirected edge has no reverse cost")
+            directed = directed and bool(single.any())
+            if not single.all() and directed:
+                both = ~single
+                tails, heads = np.append(tails, heads[both]), np.append(heads, tails[both])
+                weights = None if weights is None else np.append(weights, weights[both])
+        if columns.oneway is not None and directed:
+            arcs.refuse_missing(tails, heads, others["oneway"].tolist(), names[columns.oneway])
         if back is not None and weights is not None:
             tails, heads, weights = arcs.two_ways(tails, heads, weights, back)
             weights = None if weighted is False else weights
@@ -294,18 +294,6 @@ def _refuse_doubtful(
         if found.names is not None:
             advice = "Give the header a third name, or put '# source target' above an arc"
         raise LineError(found.first + 1, f"this line may be {what}. {advice}")
-
-
-def _directions(lines: list[str], found: Layout, words: list[str]) -> NDArray[np.bool_]:
-    """Return which arcs are directed; all if the column has none of the known words."""
-    told = [_DIRECTED.get(word.strip().casefold()) for word in words]
-    if all(each is None for each in told):
-        return np.ones(len(told), np.bool_)
-    if None in told:
-        place = told.index(None)
-        number = _numbers(lines, found)[place]
-        raise LineError(number, f"an arc is Directed or Undirected, not {words[place]!r}")
-    return np.array(told, np.bool_)
 
 
 def _numbers(lines: list[str], found: Layout) -> list[int]:

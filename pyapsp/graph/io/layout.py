@@ -47,6 +47,12 @@ _FOREIGN = (
 )
 # In KONECT files with these words the third column counts parallel arcs, or is always 1.
 _KONECT, _COUNTED = re.compile(r"%\s*(sym|asym|bip)\s+(\w+)"), ("unweighted", "positive")
+# Comments that say that the graph is undirected.
+_UNDIRECTED = re.compile(
+    r"[#%]+\s*((graph|network|edge|arc)?\s*(type)?\s*[:=]?\s*undirected\b"
+    r"|directed\s*[:=]?\s*(no|false|0)\b)",
+    re.IGNORECASE,
+)
 # In a comment between arcs of integers: an arc that someone has taken out, or the words of a text.
 _TAKEN_OUT = re.compile(r"^[#%][+-]?[0-9]+$|\s|:$")
 
@@ -260,7 +266,7 @@ def directions_in_comments(
             if konect[2] in _COUNTED and weighted is None:
                 weighted = False
             directed = konect[1] == "asym"
-        elif re.match(r"[#%]+\s*undirected\b", line, re.IGNORECASE):
+        elif _UNDIRECTED.match(line):
             directed = False
     return directed, weighted
 

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyapsp.base.errors import GraphError
+from pyapsp.base.spelling import is_plain
 from pyapsp.graph.io import text
 from pyapsp.graph.io.contents import ArcList
 from pyapsp.graph.io.source import LineError, Source
@@ -53,12 +54,13 @@ def read(source: Source) -> ArcList:
     width = 1 + header.weighted
     if (counts < 0).any() or (counts % width).any():
         raise _fault(lines, header)
+    listed = [token for row in tokens for token in row[header.skipped :]]
     try:
-        flat = np.array(
-            [token for row in tokens for token in row[header.skipped :]], dtype=np.int64
-        ).reshape(-1, width)
+        flat = np.array(listed, dtype=np.int64).reshape(-1, width)
     except (ValueError, OverflowError):
         raise _fault(lines, header) from None
+    if not all(map(is_plain, listed)):
+        raise _fault(lines, header)
     tails = np.repeat(np.arange(header.n), counts // width)
     heads = flat[:, 0] - 1
     weights = flat[:, 1] if header.weighted else np.ones(len(flat), np.int64)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from pyapsp.base.errors import GraphError
 from pyapsp.base.files import atomic_write
+from pyapsp.base.spelling import is_plain
 from pyapsp.graph.io.source import LineError
 from pyapsp.graph.model import Graph
 from pyapsp.graph.validation import MAX_VERTICES
@@ -38,6 +39,8 @@ __all__ = [
 
 # A header may have this many vertices without arcs: 128 MiB of row pointers.
 MAX_ISOLATED = 2**24
+# Digits of a number that a message shows.
+_SHOWN = 40
 
 
 class RoundedWeightError(ValueError):
@@ -150,12 +153,12 @@ def locate(
 
 def integer(token: str, what: str) -> int:
     """Return a token as an int, or raise ValueError."""
-    if not re.fullmatch(r"[+-]?[0-9]{1,19}", token):
+    if not re.fullmatch(r"[+-]?[0-9]+", token):
         raise ValueError(f"{what} must be an integer, not {token!r}{foreign(token)}")
-    number = int(token)
-    if not -(2**63) <= number < 2**63:
-        raise ValueError(f"{what} {token} does not fit into int64")
-    return number
+    # Python refuses to convert thousands of digits
+    if len(token.lstrip("+-0")) > 19 or not -(2**63) <= int(token) < 2**63:
+        raise ValueError(f"{what} {token[:_SHOWN]} does not fit into int64")
+    return int(token)
 
 
 def foreign(token: str) -> str:
@@ -177,7 +180,7 @@ def weight(token: str) -> None:
         integer(token, "a weight")
         return
     try:
-        number = float(token) if "_" not in token and token.isascii() else None
+        number = float(token) if is_plain(token) else None
     except ValueError:
         number = None
     if number is None:

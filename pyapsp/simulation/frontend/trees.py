@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from itertools import pairwise
 
+from pyapsp.base.spelling import is_plain
 from pyapsp.simulation.expressions import ARITIES, Apply, Expression, Name, Number
 
 __all__ = ["TIME", "apply", "measure", "number", "piecewise"]
@@ -23,7 +24,7 @@ def number(text: str) -> float:
         The text is no number, or none that float64 can hold.
     """
     value = float(text)
-    if "_" in text or not math.isfinite(value):
+    if not is_plain(text) or not math.isfinite(value):
         raise ValueError(f"{text!r} is not a finite number")
     return value
 

@@ -114,6 +114,36 @@ CASES: dict[str, tuple[str, str | bytes, Means | Refused]] = {
     "streets that are two-way": (
         "a.csv", "u,v,two_way,length\n10,11,0,4\n11,12,1,2\n",
         Refused("the column 'two_way' is about the reverse of an arc")),
+    "edges that are directed or not": (
+        "a.csv", "source,target,weight,is_directed\n0,1,4,no\n1,2,2,yes\n",
+        Means([*NUM, (1, 0, 4)])),
+    "edges that are not directed": (
+        "a.csv", "source,target,weight,directed\n0,1,4,0\n1,2,2,0\n", Means(NUM, directed=False)),
+    "edges whose direction is missing": (
+        "a.csv", "source,target,weight,directed\n0,1,4,1\n1,2,2,\n",
+        Refused("Directed or Undirected, not ''", 3)),
+    "edges of two types": (
+        "a.csv", "source,target,weight,Edge Type\n0,1,4,Undirected\n1,2,2,Directed\n",
+        Means([*NUM, (1, 0, 4)])),
+    "edges with a type that says another thing": (
+        "a.csv", "source,target,weight,Edge Type,directed\n0,1,4,road,1\n1,2,2,rail,1\n",
+        Means(NUM)),
+    **{
+        f"a column {name}": (
+            "a.csv", f"source,target,weight,{name}\n0,1,4,1\n1,2,2,1\n",
+            Refused(f"the column '{name}' is about the reverse of an arc"))
+        for name in ("undirected", "direction", "DIR_TRAVEL", "bidir", "both_directions",
+                     "reversible", "edge_direction", "symmetric", "bwd_cost", "cost_ba", "BA_Time")
+    },
+    "a street that is not one-way, by another name": (
+        "a.csv", "u,v,isOneWay,length\n10,11,true,4\n11,12,false,2\n",
+        Refused("by the column 'isOneWay' this arc goes both ways", 3)),
+    "a comment about the direction": (
+        "a.txt", "# directed: no\n0 1 4\n1 2 2\n", Means(NUM, directed=False)),
+    "a comment about the type": (
+        "a.txt", "# graph type: undirected\n0 1 4\n1 2 2\n", Means(NUM, directed=False)),
+    "a comment about directed edges": (
+        "a.txt", "# directed: yes\n0 1 4\n1 2 2\n", Means(NUM)),
     "pandas tabs": ("a.tsv", "source\ttarget\tweight\na\tb\t4\nb\tc\t2\n", Means(ABC)),
     "pandas spaces": ("a.txt", "source target weight\na b 4\nb c 2\n", Means(ABC)),
     "pandas spaces, quoted": (
