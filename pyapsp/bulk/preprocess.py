@@ -6,8 +6,9 @@ replaced. All other macros are replaced. Supported are ``#define`` (with and wit
 ``#undef``, ``#include``, the conditionals, ``#error`` and ``#pragma``. Not supported are ``#`` and
 ``##`` in a body, and arguments that continue on the next line.
 
-``#include "file"`` includes the file. ``<headers>`` are not read: the types and constants of the
-standard headers are built in, and functions are looked up by name.
+``#include "file"`` includes the file. Standard ``<headers>`` are not read: their types and
+constants are built in, and functions are looked up by name. Other headers are an error, because
+they may define what the program computes.
 """
 
 from __future__ import annotations
@@ -32,6 +33,17 @@ _NAME = re.compile(r"[A-Za-z_]\w*")
 _COMMENT = re.compile(r"""//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'""", re.DOTALL)
 _DIRECTIVE = re.compile(r"\s*#\s*(\w*)\s*(.*?)\s*")
 _DEFINE = re.compile(r"([A-Za-z_]\w*)(\(([^)]*)\))?\s*(.*)")
+# The headers of C, and of systems, whose macros do not decide what a program computes.
+_HEADERS = {
+    f"{name}.h"
+    for name in (
+        *("assert", "complex", "ctype", "errno", "fenv", "float", "inttypes", "iso646", "limits"),
+        *("locale", "math", "memory", "setjmp", "signal", "stdalign", "stdarg", "stdatomic"),
+        *("stdbool", "stddef", "stdint", "stdio", "stdlib", "stdnoreturn", "string", "strings"),
+        *("sys/time", "sys/types", "tgmath", "threads", "time", "uchar", "unistd", "wchar"),
+        *("wctype", "malloc", "omp"),
+    )
+}
 # Deepest level of includes, for a header that includes itself.
 _DEEPEST_INCLUDE = 50
 
@@ -140,6 +152,9 @@ class _State:
                 return
             if not re.fullmatch(r"<[^>]+>", rest):
                 raise ProgramError('#include needs "file" or <header>', path, number)
+            if rest[1:-1].strip() not in _HEADERS:
+                said = f'{rest} is no header of C that is known: include a file of yours by "file"'
+                raise ProgramError(said, path, number)
             yield ""
         elif word == "pragma":
             yield f"#pragma {rest}"

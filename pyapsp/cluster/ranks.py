@@ -333,7 +333,8 @@ def _named(error: BaseException) -> tuple[str, str]:
 
 def _written(value: object) -> str:
     """Return a text that is equal for equal values, whatever holds them."""
-    if isinstance(value, np.ndarray | np.generic | list | tuple | range):
+    # columns of data frames show a part of their values
+    if isinstance(value, list | tuple | range) or hasattr(value, "__array__"):
         with suppress(ValueError):  # of lists that are no array
             return repr(np.asarray(value).tolist())
     return repr(value)

@@ -183,9 +183,8 @@ def _about_ways(
     texts = [name if isinstance(name, str) else "" for name in names]
     ends = names.index(source), names.index(target)
     try:
-        (costs, oneway), (direction, directs) = (
-            about(texts, ends) for about in (about_reverse, about_direction)
-        )
+        costs, oneway = about_reverse(texts, ends)
+        direction, directs = about_direction(texts, ends)
     except ValueError as error:
         raise GraphError(str(error)) from None
     both = None if costs is None else (names[costs[0]], names[costs[1]])

@@ -31,6 +31,8 @@ __all__ = [
     "star",
 ]
 
+# The arcs whose ends take more than the largest memory.
+_MOST_ARCS = 2**48
 _F = TypeVar("_F", bound=Callable[..., Graph])
 
 # What the docstrings of all generators say.
@@ -135,7 +137,7 @@ def rmat(
     doi:10.1137/1.9781611972740.43
     """
     scale = integer("scale", "rmat", scale, 0, 30)
-    edge_factor = integer("edge_factor", "rmat", edge_factor, 0)
+    edge_factor = integer("edge_factor", "rmat", edge_factor, 0, _MOST_ARCS >> scale)
     a, b, c = (
         probability(parameter, "rmat", value) for parameter, value in (("a", a), ("b", b), ("c", c))
     )

@@ -297,6 +297,7 @@ class Graph:
         directed = validation.flag("directed", "Graph.from_dense", directed)
         if not validation.is_real(no_arc):
             raise ParameterError.of("no_arc", "Graph.from_dense", "a real number", no_arc)
+        nan_is_no_arc = validation.flag("nan_is_no_arc", "from_dense", nan_is_no_arc)
         masked = validation.is_masked_array(matrix)
         values = validation.real(np.ma.getdata(matrix) if masked else matrix)
         n = validation.square(values.shape)

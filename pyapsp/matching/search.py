@@ -38,6 +38,8 @@ _Compressed: TypeAlias = tuple[
     _Rows, _Rows, tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.uint32]]
 ]
 _METHODS = ("device", "reference")
+# The options on which the scores of pairs depend.
+_OF_SCORES = ("levels", "scores", "edge_degrees")
 
 
 def match(
@@ -237,8 +239,10 @@ def probabilities(
 
     Parameters
     ----------
-    query, target, similarity, threshold, label, method, device, **options
+    query, target, similarity, threshold, label, method, device
         As in `match`.
+    **options
+        ``levels``, ``scores`` and ``edge_degrees`` of `match`.
 
     Returns
     -------
@@ -249,6 +253,10 @@ def probabilities(
     ------
     As `match`.
     """
+    for name in options:
+        if name not in _OF_SCORES:
+            rule = f"among {', '.join(_OF_SCORES)}, on which the scores depend"
+            raise ParameterError.of("options", "probabilities", rule, name)
     chosen = options_of(options)
     method = choice("method", "match", method, _METHODS)
     small, goal = _network(query, label, "query"), _network(target, label, "target")
@@ -284,7 +292,7 @@ def _matrices(
         if threshold is not None:
             raise ParameterError.of("threshold", "match", "None without similarities", threshold)
         return None
-    if not isinstance(matrices, Sequence | np.ndarray):
+    if not isinstance(matrices, Sequence | np.ndarray) or getattr(matrices, "ndim", 1) == 0:
         raise ParameterError.of("similarity", "match_many", "a sequence of matrices", matrices)
     if len(matrices) != len(queries):
         rule = f"a matrix for each of {len(queries)} queries"

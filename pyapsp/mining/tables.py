@@ -163,7 +163,8 @@ def _joined(pieces: list[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
 
 def _texts(block: bytes, module: ModuleType, place: int) -> polars.Series:
     """Return a column of a block as it is written."""
-    return module.read_csv(block, columns=[place], infer_schema=False).to_series()
+    column: polars.Series = module.read_csv(block, columns=[place], infer_schema=False).to_series()
+    return column
 
 
 def _values(

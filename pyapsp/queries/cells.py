@@ -22,7 +22,7 @@ from pyapsp.device.kernels import Stopwatch, build, upload
 from pyapsp.graph import Graph, GraphLike, Vertices, Weight
 from pyapsp.graph.frames import Tabular
 from pyapsp.graph.rows import places_of
-from pyapsp.graph.validation import integer
+from pyapsp.graph.validation import MAX_VERTICES, integer
 from pyapsp.numbers.arithmetic import arithmetic_defines
 from pyapsp.numbers.checks import too_large
 from pyapsp.numbers.precision import infinity, mean_step
@@ -141,7 +141,7 @@ def nearest(
     """
     graph, options = asked("nearest", graph, cutoff, directed, weight, dtype, device, memory_limit)
     ends = np.unique(vertices_of(graph, targets, "nearest", "targets"))
-    k = integer("k", "nearest", k, 1)
+    k = integer("k", "nearest", k, 1, MAX_VERTICES)
     found = _labels_of(graph.reversed(), options, ends, min(k, max(ends.size, 1)), k)
     missing = k - found.targets.shape[1]
     if missing:

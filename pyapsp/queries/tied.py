@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
@@ -189,7 +190,7 @@ def all_shortest_paths(
     [[0, 1, 3], [0, 2, 3]]
     """
     owner = "all_shortest_paths"
-    most = None if limit is None else integer("limit", owner, limit, 1)
+    most = None if limit is None else min(integer("limit", owner, limit, 1), sys.maxsize)
     common = cutoff, directed, weight, dtype, device, memory_limit, progress
     graph, options = asked(owner, graph, *common, several=True, sparse=True, positive=True)
     tails, heads = ends_of(sources, targets, graph, owner)

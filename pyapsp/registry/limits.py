@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from numbers import Integral
 
 from pyapsp.base.errors import DeviceMemoryError, ParameterError
+from pyapsp.graph.validation import is_real
 from pyapsp.registry.steps import Options
 
 __all__ = ["check_limits", "check_memory"]
@@ -32,7 +33,7 @@ def check_limits(
     ------
     ParameterError
     """
-    whole = isinstance(memory_limit, Integral) and not isinstance(memory_limit, bool)
+    whole = is_real(memory_limit) and isinstance(memory_limit, Integral)
     if memory_limit is not None and not (whole and memory_limit > 0):
         raise ParameterError.of("memory_limit", owner, "a positive number of bytes", memory_limit)
     if progress is not None and not callable(progress):

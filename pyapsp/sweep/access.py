@@ -15,6 +15,7 @@ import numpy as np
 import pyopencl as cl
 from numpy.typing import NDArray
 
+from pyapsp.base.errors import ParameterError
 from pyapsp.device import Device, device_errors
 from pyapsp.sweep.arrays import Array, Repeat, Step, flattened
 from pyapsp.sweep.forms import Form, shape_of
@@ -114,7 +115,8 @@ class Traced:
         Raises
         ------
         ParameterError
-            One of these tasks accesses an entry outside of an array, or reads one without a value.
+            One of these tasks accesses an entry outside of an array, reads one without a value, or
+            writes none of an output.
         """
         form, named = Form("naive", 1), {array.name: array for array in self._arrays}
         tasks = whole.tasks
@@ -168,7 +170,32 @@ class Traced:
                     cl.enqueue_copy(queue, again, flags)
                     if not again[0]:
                         break
+            written = np.empty((tasks, states // tasks), np.uint8)
+            if states:
+                cl.enqueue_copy(queue, written, state)
+            self._require_written(written, whole.first)
         return self._summed(records, lanes)
+
+    def _require_written(self, written: NDArray[np.uint8], first: int) -> None:
+        """Raise the error of an output that has no value, as a task writes none of its entries.
+
+        Parameters
+        ----------
+        written : (tasks, entries) ndarray
+            Whether each entry of each array without a value before the first step is written.
+        first : int
+            The number of the first task.
+        """
+        start = 0
+        for array in self._arrays:
+            if array.unknown:
+                none = ~written[:, start : start + array.size].any(axis=1)
+                start += array.size
+                if array.role == "output" and none.any():
+                    raise ParameterError(
+                        f"the body writes no entry of output {array.name!r} in task "
+                        f"{first + int(none.argmax())}: write it, or give the array a fill"
+                    )
 
     def _buffers(
         self, whole: Slice, common: Mapping[str, np.ndarray], tasks: int

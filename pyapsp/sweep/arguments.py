@@ -14,7 +14,7 @@ from pyapsp.sweep.run import Slice
 
 __all__ = ["checked", "count", "stacked"]
 
-_OWNER = "the sweep"
+_OWNER, _MOST = "the sweep", 2**31 - 1
 
 
 def checked(
@@ -59,14 +59,14 @@ def count(tasks: int | None, inputs: Mapping[str, np.ndarray]) -> int:
     """
     counts = {name: value.shape[0] for name, value in inputs.items()}
     if tasks is not None:
-        counts["tasks"] = int(tasks)
+        counts["tasks"] = validation.integer("tasks", _OWNER, tasks, 0, _MOST)
     if not counts:
         raise ParameterError.of("tasks", _OWNER, "given, as there are no inputs", tasks)
     if len(set(counts.values())) > 1:
         raise ParameterError.of("tasks", _OWNER, "the same for all inputs", counts)
-    number = int(next(iter(counts.values())))
-    if not 0 <= number < 2**31:
-        raise ParameterError.of("tasks", _OWNER, "from 0 to 2^31 - 1", number)
+    number = next(iter(counts.values()))
+    if number > _MOST:
+        raise ParameterError.of("tasks", _OWNER, f"at most {_MOST}", number)
     return number
 
 

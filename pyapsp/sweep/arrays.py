@@ -79,7 +79,7 @@ class Array:
             )
         choice("role", f"array {name!r}", role, ROLES)
         try:
-            kind = np.dtype(dtype)
+            kind = np.dtype(object if dtype is None else dtype)  # None would be float64
         except (TypeError, ValueError):
             kind = np.dtype(object)
         if kind.name not in C_TYPES or not kind.isnative:
@@ -89,7 +89,7 @@ class Array:
             extents = tuple(np.atleast_1d(np.asarray(shape)).tolist()) if shape != () else ()
         except ValueError:
             extents = (-1,)
-        if not all(isinstance(extent, int) and extent > 0 for extent in extents):
+        if not all(type(extent) is int and extent > 0 for extent in extents):
             raise ParameterError.of("shape", f"array {name!r}", "of positive integers", shape)
         if fill is not None and role not in ("output", "scratch"):
             raise ParameterError.of("fill", f"array {name!r}", f"None for {role}", fill)
@@ -115,6 +115,17 @@ class Array:
     def nbytes(self) -> int:
         """Number of bytes of one task."""
         return self.size * self.dtype.itemsize
+
+
+def _is_positive(value: object) -> bool:
+    """Return whether a value is a positive integer, and no bool."""
+    return isinstance(value, (int, np.integer)) and is_real(value) and value > 0
+
+
+def _is_sequence(values: object) -> bool:
+    """Return whether there are several values: text, and an array of one, are one."""
+    several = isinstance(values, Sequence | np.ndarray) and getattr(values, "ndim", 1) == 1
+    return several and not isinstance(values, str | bytes)
 
 
 def _differs(number: float, kind: np.dtype) -> bool:
@@ -151,11 +162,13 @@ class Step:
             raise ParameterError.of(
                 "name", "Step", "a C identifier that begins with a letter", name
             )
-        extents = (threads,) if isinstance(threads, (int, np.integer)) else tuple(threads)
-        whole = all(isinstance(extent, (int, np.integer)) and extent > 0 for extent in extents)
+        extents = tuple(threads) if _is_sequence(threads) else (threads,)
+        whole = all(_is_positive(extent) for extent in extents)
         if not (whole and 1 <= len(extents) <= 3 and prod(extents) < 2**31):
             rule = "one to three positive integers with a product below 2^31"
             raise ParameterError.of("threads", f"step {name!r}", rule, threads)
+        if not (_is_sequence(stage) and all(isinstance(name, str) for name in stage)):
+            raise ParameterError.of("stage", f"step {name!r}", "a sequence of names", stage)
         x, y, z = (*(int(extent) for extent in extents), 1, 1)[:3]
         object.__setattr__(self, "name", name)
         object.__setattr__(self, "threads", (x, y, z))
@@ -184,7 +197,7 @@ class Repeat:
     def __init__(self, *steps: Step, limit: int = 1_000_000) -> None:
         if not steps or not all(isinstance(step, Step) for step in steps):
             raise ParameterError.of("steps", "Repeat", "one or more of Step", steps)
-        if not isinstance(limit, (int, np.integer)) or limit < 1:
+        if not _is_positive(limit):
             raise ParameterError.of("limit", "Repeat", "a positive integer", limit)
         object.__setattr__(self, "steps", steps)
         object.__setattr__(self, "limit", int(limit))

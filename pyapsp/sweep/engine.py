@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from itertools import chain, islice
+from math import isfinite
 from pathlib import Path
 
 import numpy as np
@@ -14,13 +15,14 @@ from numpy.typing import ArrayLike
 
 from pyapsp.base.errors import CapabilityError, ParameterError
 from pyapsp.device import Device, choose
-from pyapsp.graph.validation import choice, flag, integer
+from pyapsp.graph.validation import choice, flag, integer, is_real
+from pyapsp.registry import check_limits
 from pyapsp.sweep import access, arguments
 from pyapsp.sweep.arrays import Array, Repeat, Step, check_arrays, flattened
 from pyapsp.sweep.forms import Form, default_lanes, shape_of
 from pyapsp.sweep.plan import Plan, plan
 from pyapsp.sweep.run import Kernels, Run, Slice
-from pyapsp.sweep.source import Body, built, generate
+from pyapsp.sweep.source import MACROS, Body, built, generate
 
 __all__ = ["SCHEMES", "Outcome", "Sweep"]
 
@@ -116,9 +118,10 @@ class Sweep:
         ``CONVERT(type, x)`` converts to ``LANE(type)``.
     checked : bool, optional
         None: before the first run, the accesses of the first tasks are checked: whether an entry is
-        outside of its array, and whether an entry of an output or scratch array is read before it
-        has a value. True: also, every access of every task is bounded, which takes more time; a
-        wrong one is an error, and changes nothing outside of its array. False: no checks.
+        outside of its array, whether an entry of an output or scratch array is read before it has a
+        value, and whether an output gets no value. True: also, every access of every task is
+        bounded, which takes more time; a wrong one is an error, and changes nothing outside of its
+        array. False: no checks.
     memory_limit : int, optional
         Largest number of bytes of device memory to use.
     progress : callable, optional
@@ -170,8 +173,10 @@ class Sweep:
         self.steps = (steps,) if isinstance(steps, (Step, Repeat)) else tuple(steps)
         check_arrays(self.arrays, self.steps)
         self._scheme, self._width = choice("scheme", "Sweep", scheme, SCHEMES), 1
-        if lanes is not None and lanes not in (2, 4, 8, 16, 32, 64):
-            raise ParameterError.of("lanes", "Sweep", "a power of two from 2 to 64", lanes)
+        if lanes is not None:
+            lanes = integer("lanes", "Sweep", lanes, 2, 64)
+            if lanes & (lanes - 1):
+                raise ParameterError.of("lanes", "Sweep", "a power of two from 2 to 64", lanes)
         if per_launch is not None:
             per_launch = integer("per_launch", "Sweep", per_launch, 1)
         if memory_limit is not None:
@@ -188,19 +193,24 @@ class Sweep:
             if need is not None and not getattr(self.device.capabilities, need):
                 raise CapabilityError(f"{self.device.name} has no {array.dtype}: {array.name!r}")
         self._body = Body(body, flattened(self.steps))
-        rule = "a mapping of identifiers to text or numbers"
+        rule = "a mapping of identifiers to text or finite numbers"
         if defines is not None and not isinstance(defines, Mapping):
             raise ParameterError.of("defines", "Sweep", rule, defines)
         for name, text in (defines or {}).items():
             named = isinstance(name, str) and name.isidentifier()
-            if not named or not isinstance(text, (str, int, float)):
+            if not named or not (isinstance(text, str) or (is_real(text) and isfinite(text))):
                 raise ParameterError.of("defines", "Sweep", rule, {name: text})
+            if name in MACROS:
+                raise ParameterError.of(
+                    "defines", "Sweep", f"without {name}, a macro of ours", name
+                )
         if vectors and self.device.traits.scalar_groups:
             widest = max(array.dtype.itemsize for array in self.arrays)
             self._width = self.device.traits.lanes(widest)
         self._lanes = self._width if self._width > 1 else lanes or default_lanes(self.device)
         self._defines, self._per_launch = dict(defines or {}), per_launch
         self._staging = not self.device.traits.scalar_groups if staging is None else staging
+        check_limits(None, progress, "Sweep")
         self._memory_limit, self._progress = memory_limit, progress
         self._chosen: tuple[str, str] | None = None
         self._kernels: dict[Form, Kernels] = {}

@@ -22,17 +22,22 @@ from pyapsp.device.kernels import source as kernel_files
 from pyapsp.sweep.arrays import C_TYPES, Array, Step
 from pyapsp.sweep.forms import Form, Shape
 
-__all__ = ["FAULT", "PREFIX", "Body", "built", "generate"]
+__all__ = ["FAULT", "MACROS", "PREFIX", "Body", "built", "generate"]
 
 #: The prefix of the names of kernels; the name of the step follows.
 PREFIX = "sweep_"
 #: Ints of the record of the first wrong access: kind (1: outside; 2: a value that nobody wrote),
 #: array, task, entry, step.
 FAULT = 5
+#: The macros that a body uses, which a user cannot define.
+MACROS = (
+    *("IN", "OUT", "SCRATCH", "COMMON", "THREAD_X", "THREAD_Y", "THREAD_Z", "TASK", "AGAIN"),
+    *("LANE", "LANES", "CONVERT", "ANY", "STEP"),
+)
 _STEP = re.compile(r"\bSTEP\s*\(\s*(\w+)\s*\)")
 _COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 _DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", re.MULTILINE)
-_OWN = re.compile(r"\b(OUT|SCRATCH)\s*\(")
+_OWN = re.compile(r"\b(IN|OUT|SCRATCH)\s*\(")
 # What follows an entry that is only written, or of which it is not known.
 _WRITTEN = re.compile(r"=(?!=)|[.\[]")
 # The functions with which a checked build bounds accesses. The first wrong one is recorded.

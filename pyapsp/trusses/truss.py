@@ -6,19 +6,18 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from numbers import Integral
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import DTypeLike
 from scipy.sparse import csr_array
 
-from pyapsp.base.errors import ParameterError
 from pyapsp.device import DeviceLike
 from pyapsp.graph import Graph, GraphLike, as_structure
 from pyapsp.graph.device_graph import device_for
 from pyapsp.graph.frames import Tabular
 from pyapsp.graph.rows import starts_among
+from pyapsp.graph.validation import integer
 from pyapsp.numbers.precision import only_int32
 from pyapsp.paths.result import RECORDED, Explained, Recorded
 from pyapsp.registry import Limits, Method, Request, request, runs
@@ -189,9 +188,7 @@ def requested(
 
 
 def _checked(k: int, owner: str) -> int:
-    if not isinstance(k, Integral) or isinstance(k, bool) or int(k) < 2:
-        raise ParameterError.of("k", owner, "an integer from 2 on", k)
-    return int(k)
+    return integer("k", owner, k, 2)
 
 
 def _subgraph(graph: Graph, in_truss: np.ndarray) -> Graph:

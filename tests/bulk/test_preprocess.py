@@ -79,6 +79,11 @@ def test_as_a_preprocessor_does(name, written):
         ("#define F(a, b) a\n\nF(1)\n", 3, "the macro F needs 2 arguments"),
         ("#define F(a) a\nF(1\n)", 2, "must end in the same line"),
         ("#include none\n", 1, "#include needs"),
+        (
+            "#include <math.h>\n#include <config.h>\n#ifdef FAST\n",
+            2,
+            "<config.h> is no header of C",
+        ),
         ("#frobnicate\n", 1, "#frobnicate"),
         ('#include "program.c"\n', 1, "include each other without end"),
     ],

@@ -359,6 +359,7 @@ def different() -> None:
     one, graph = COMM.rank, drawn(16)
     long = np.zeros(3000, int)
     long[1500] = one
+    column = pandas.Series(long[1500 - N // 2 :][:N])  # pandas shows the first and the last ones
     matrices = np.random.default_rng(17).random((6, 9, 9))
     calls = [
         (pyapsp.solve, graph, {"cutoff": one}),
@@ -374,6 +375,8 @@ def different() -> None:
         (pyapsp.reach, graph, {"sources": [one], "cutoff": 3}),
         (pyapsp.pairs, graph, {"targets": [one], "sources": [5]}),
         (pyapsp.accessibility, graph, {"opportunities": np.full(N, one)}),
+        (pyapsp.accessibility, graph, {"opportunities": column}),
+        (pyapsp.reach, graph, {"sources": column}),
         (pyapsp.betweenness_centrality, graph, {"endpoints": one == 0}),
         # one of them has the default
         (pyapsp.eccentricity, graph, {"sources": [0]} if one else {}),

@@ -481,6 +481,25 @@ REFUSED = {
     "no body": (lambda: Sweep(3, [Y]), "'body' parameter of Sweep"),
     "scheme": (lambda: Sweep("", [Y], scheme="fast"), "'scheme' .* auto, naive, interleaved"),
     "lanes": (lambda: Sweep("", [Y], lanes=3), "'lanes' parameter of Sweep"),
+    "lanes of a float": (lambda: Sweep("", [Y], lanes=2.0), "'lanes' parameter of Sweep"),
+    "progress": (lambda: Sweep("", [Y], progress="yes"), "'progress' parameter of Sweep"),
+    "a macro of ours": (lambda: Sweep("", [Y], defines={"TASK": 3}), "'defines' .* without TASK"),
+    "no number": (lambda: Sweep("", [Y], defines={"N": float("nan")}), "'defines' .* finite"),
+    "a truth value": (lambda: Sweep("", [Y], defines={"N": True}), "'defines' parameter of Sweep"),
+    "no dtype": (lambda: Array("x", "input", None), "'dtype' parameter of array 'x'"),
+    "shape of a bool": (lambda: Array("x", "input", "int8", True), "'shape' .* positive integers"),
+    **{
+        f"threads {value!r}": (lambda value=value: Step("s", value), "'threads' parameter of step")
+        for value in (True, 2.5, None, b"1", np.array(2.5), np.timedelta64(3, "s"))
+    },
+    **{
+        f"stage {value!r}": (
+            lambda value=value: Step("s", stage=value),
+            "'stage' parameter of step",
+        )
+        for value in ("ab", True, [3], b"a")
+    },
+    "limit of a bool": (lambda: Repeat(Step("s"), limit=True), "'limit' parameter of Repeat"),
     "per_launch": (lambda: Sweep("", [Y], per_launch=0), "'per_launch' parameter of Sweep"),
     "memory_limit": (lambda: Sweep("", [Y], memory_limit=-1), "'memory_limit' parameter"),
     "defines": (lambda: Sweep("", [Y], defines={"A B": 1}), "'defines' parameter of Sweep"),
@@ -536,8 +555,9 @@ def test_no_inputs_need_a_number_of_tasks(device):
     np.testing.assert_array_equal(sweep(40)["y"], np.arange(40) ** 2)
     with pytest.raises(ParameterError, match=r"'tasks' .* given"):
         sweep()
-    with pytest.raises(ParameterError, match=r"'tasks' .* from 0"):
-        sweep(-1)
+    for wrong in (-1, 2.7, True, "3", np.nan, np.inf, 2**31):
+        with pytest.raises(ParameterError, match=r"'tasks' .* from 0"):
+            sweep(wrong)
 
 
 def test_tasks_that_cannot_be_right(device):
@@ -593,6 +613,8 @@ WRONG = {
     "if (OUT(y, 0) == 1) OUT(y, 0) = 1;": "reads entry 0 of output 'y'",
     "OUT(y, SCRATCH(s, 3)) = 1;": "reads entry 3 of scratch 's'",
     "SCRATCH(s, 0) = 1; OUT(y, 0) = SCRATCH(s, 0) + SCRATCH(s, 1);": "reads entry 1 of scratch",
+    "OUT(y, 0) = IN(y, 1);": "reads entry 1 of output 'y'",
+    "OUT(y, 0) = IN(s, 1) + 1;": "reads entry 1 of scratch 's'",
     "OUT /* a */ ( y, 0 ) = OUT\n(y,\n1);": "reads entry 1 of output 'y'",
 }
 
@@ -614,6 +636,19 @@ def test_wrong_accesses_are_found_before_the_run(body, checked, device, monkeypa
                 list(sweep.over(({"x": each} for each in x[:tasks]), c=c))
             with pytest.raises(ParameterError, match=re.escape(WRONG[body])):
                 sweep.analyse(x=x[:tasks], c=c)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_an_output_without_a_value_is_an_error(scheme, device):
+    """It would be what was in the memory before, of another sweep for instance."""
+    x = np.arange(40, dtype=np.int32)
+    arrays = [Array("x", "input", "int32"), Array("y", "output", "int32", 2)]
+    for body, task in (("int q = IN(x, 0);", 0), ("if (IN(x, 0) != 1) OUT(y, 0) = 1;", 1)):
+        words = f"the body writes no entry of output 'y' in task {task}: write it, or give"
+        with pytest.raises(ParameterError, match=words):
+            Sweep(body, arrays, device=device, scheme=scheme)(x=x)
+        filled = [arrays[0], Array("y", "output", "int32", 2, fill=7)]
+        assert Sweep(body, filled, device=device, scheme=scheme)(x=x)["y"][task].tolist() == [7, 7]
 
 
 # body -> y and z of a task with x; what is not given stays

@@ -17,7 +17,8 @@ from pyapsp.errors import (
     ParameterError,
     PrecisionError,
 )
-from pyapsp.matching import Network, match_many
+from pyapsp.graph import generators
+from pyapsp.matching import Network, match_many, probabilities
 from pyapsp.mining import Trace, mine, read_pieces
 from pyapsp.simulation.expressions import Number
 from pyapsp.simulation.formulas import formula
@@ -64,6 +65,14 @@ def test_a_choice_that_is_no_text(name, call, value, device):
     ("name", "call"),
     [
         ("copy", lambda: pyapsp.Graph([0, 0], [], [], copy="no")),
+        ("nan_is_no_arc", lambda: pyapsp.Graph.from_dense([[0.0]], nan_is_no_arc="no")),
+        ("memory_limit", lambda: pyapsp.solve(GRAPH, memory_limit=np.timedelta64(3, "s"))),
+        ("k", lambda: pyapsp.nearest(GRAPH, [0], 10**30)),
+        ("edge_factor", lambda: generators.rmat(4, 10**30)),
+        ("output", lambda: _simulated(output=np.array(2))),
+        ("similarity", lambda: match_many([_pair()], _pair(), similarity=np.array(2))),
+        ("options", lambda: probabilities(_pair(), _pair(), seed=3)),
+        ("options", lambda: probabilities(_pair(), _pair(), rounds=3)),
         ("improved", lambda: pyapsp.closeness_centrality(GRAPH, improved="no")),
         ("stable", lambda: Hornet(3).delete_edges([0], [1], stable="no")),
         ("vectors", lambda: _sweep(vectors="no")),
@@ -91,9 +100,18 @@ def test_what_only_looks_like_a_value(name, call, device):
         call()
 
 
+def test_a_limit_beyond_what_python_counts(device):
+    found = pyapsp.all_shortest_paths(GRAPH, 0, 2, limit=10**30, device=device)
+    expected = pyapsp.all_shortest_paths(GRAPH, 0, 2, device=device)
+    assert found.to_frame().equals(expected.to_frame())
+
+
+def _pair():
+    return Network.from_edges([(0, 1)], "AB")
+
+
 def _matches():
-    pair = Network.from_edges([(0, 1)], "AB")
-    return match_many([pair], pair, matches=2)[0]
+    return match_many([_pair()], _pair(), matches=2)[0]
 
 
 def _simulated(step=0.01, **options):
