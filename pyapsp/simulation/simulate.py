@@ -292,8 +292,8 @@ def outputs_of(system: System, output: Sequence[str] | None) -> list[str]:
         return list(system.initial)
     if isinstance(output, str):
         output = [output]
-    several = isinstance(output, Iterable) and getattr(output, "ndim", 1)
-    wanted = list(output) if several else [output]
+    several = isinstance(output, Iterable) and getattr(output, "ndim", None) != 0
+    wanted = list(output) if several else [str(output)]
     if not all(isinstance(name, str) for name in wanted):
         raise ParameterError.of("output", "simulate", "names of the model", output)
     groups = (system.initial, system.functions, system.parameters, system.constants)

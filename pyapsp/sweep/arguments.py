@@ -57,7 +57,7 @@ def count(tasks: int | None, inputs: Mapping[str, np.ndarray]) -> int:
     ParameterError
         It is not the same, or out of range; or there are no inputs and `tasks` is None.
     """
-    counts = {name: value.shape[0] for name, value in inputs.items()}
+    counts: dict[str, int] = {name: value.shape[0] for name, value in inputs.items()}
     if tasks is not None:
         counts["tasks"] = validation.integer("tasks", _OWNER, tasks, 0, _MOST)
     if not counts:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
+from typing import Any, TypeGuard
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -119,10 +120,10 @@ class Array:
 
 def _is_positive(value: object) -> bool:
     """Return whether a value is a positive integer, and no bool."""
-    return isinstance(value, (int, np.integer)) and is_real(value) and value > 0
+    return isinstance(value, (int, np.integer)) and is_real(value) and bool(value > 0)
 
 
-def _is_sequence(values: object) -> bool:
+def _is_sequence(values: object) -> TypeGuard[Sequence[Any]]:
     """Return whether there are several values: text, and an array of one, are one."""
     several = isinstance(values, Sequence | np.ndarray) and getattr(values, "ndim", 1) == 1
     return several and not isinstance(values, str | bytes)
@@ -162,7 +163,7 @@ class Step:
             raise ParameterError.of(
                 "name", "Step", "a C identifier that begins with a letter", name
             )
-        extents = tuple(threads) if _is_sequence(threads) else (threads,)
+        extents: tuple[Any, ...] = tuple(threads) if _is_sequence(threads) else (threads,)
         whole = all(_is_positive(extent) for extent in extents)
         if not (whole and 1 <= len(extents) <= 3 and prod(extents) < 2**31):
             rule = "one to three positive integers with a product below 2^31"

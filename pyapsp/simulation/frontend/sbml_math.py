@@ -94,7 +94,11 @@ class Translator:
                 raise ModelError(self._path, "MathML 'cn'", "a fraction has the denominator 0")
             return Number(node.getNumerator() / node.getDenominator())
         if kind == libsbml.AST_NAME:
-            return names.get(node.getName()) or Name(node.getName())
+            name = Name(node.getName())
+            # a quantity that was called so has another name now; formulas of Level 1 have no symbol
+            if name == TIME and TIME.name not in names and self._model.getLevel() > 1:
+                raise ModelError(self._path, "MathML 'ci'", "'time' is not defined, as a quantity")
+            return names.get(name.name) or name
         if kind == libsbml.AST_NAME_TIME:
             return TIME
         constants = {

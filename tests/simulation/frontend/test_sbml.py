@@ -505,8 +505,15 @@ FBC = "http://www.sbml.org/sbml/level3/version1/fbc/version2"
             document(P, ("Rules", rule("rate", "p", '<cn type="rational">1<sep/>0</cn>'))),
             "a fraction has the denominator 0",
         ),
+        # only the csymbol is the time
+        (document(P, ("Rules", rule("rate", "p", "<ci>time</ci>"))), "'time' is not defined"),
     ],
-    ids=["a package that changes the mathematics", "a fast reaction", "a fraction by zero"],
+    ids=[
+        "a package that changes the mathematics",
+        "a fast reaction",
+        "a fraction by zero",
+        "a name that is not the time",
+    ],
 )
 def test_what_cannot_be_simulated_is_refused(text, message, tmp_path):
     path = tmp_path / "m.xml"
