@@ -12,7 +12,7 @@ from pyapsp.dynamic.arguments import vertex_there
 from pyapsp.dynamic.calls import Run
 from pyapsp.dynamic.ranks import katz, pagerank
 from pyapsp.dynamic.rows import CsrRows, Rows, RowsLike, rows_of
-from pyapsp.graph import validation
+from pyapsp.graph import Weight, validation
 
 __all__ = [
     "SEMIRINGS",
@@ -73,7 +73,7 @@ def bfs(graph: RowsLike, source: int) -> NDArray[np.int32]:
         return run.fetch(distance, rows.n, np.int32)
 
 
-def distances(graph: RowsLike, source: int) -> NDArray[np.int32]:
+def distances(graph: RowsLike, source: int, *, weight: Weight = ...) -> NDArray[np.int32]:
     """Return the length of a shortest path from a vertex to every vertex; -1 where there is none.
 
     Source: R. Bellman, Quarterly of Applied Mathematics 16, 1958, with the frontiers of F. Busato,
@@ -84,6 +84,8 @@ def distances(graph: RowsLike, source: int) -> NDArray[np.int32]:
     graph : Hornet, CsrRows or graph-like
         With non-negative weights of an integer type, or without weights: then all are 1.
     source : int
+    weight : hashable, callable or None, optional
+        The edge attribute or column with the weight, as for `pyapsp.solve`.
 
     Raises
     ------
@@ -92,7 +94,7 @@ def distances(graph: RowsLike, source: int) -> NDArray[np.int32]:
     PrecisionError
         The weight of an edge that is reached is negative, or a length is not below 2^31 - 2.
     """
-    rows = rows_of(graph)
+    rows = rows_of(graph, weight=weight, owner="distances")
     if rows.weight is None:
         return bfs(rows, source)
     if rows.weight.kind not in "iu":
@@ -124,7 +126,9 @@ def distances(graph: RowsLike, source: int) -> NDArray[np.int32]:
     return answer
 
 
-def spmv(graph: RowsLike, x: ArrayLike, *, semiring: str = "plus-times") -> np.ndarray:
+def spmv(
+    graph: RowsLike, x: ArrayLike, *, semiring: str = "plus-times", weight: Weight = ...
+) -> np.ndarray:
     """Return the product of the adjacency matrix and a vector.
 
     Source: F. Busato, thesis, Verona 2018, section 18.4.6.
@@ -139,6 +143,8 @@ def spmv(graph: RowsLike, x: ArrayLike, *, semiring: str = "plus-times") -> np.n
         "min-plus": y[v] is the smallest weight + x[head] of the edges of v. It is infinity if there
         is no edge. In an integer type, its largest value means infinity, in x too, and a larger
         sum is infinity.
+    weight : hashable, callable or None, optional
+        The edge attribute or column with the weight, as for `pyapsp.solve`.
 
     Returns
     -------
@@ -154,7 +160,7 @@ def spmv(graph: RowsLike, x: ArrayLike, *, semiring: str = "plus-times") -> np.n
         A sum may not fit into the integer type: in "plus-times" the absolute values of the products
         of a row add up to more than it holds; in "min-plus" a sum is too small.
     """
-    rows = rows_of(graph)
+    rows = rows_of(graph, weight=weight, owner="spmv")
     semiring = validation.choice("semiring", "spmv", semiring, SEMIRINGS)
     vector = np.ascontiguousarray(validation.array("the vector", x))
     vector = vector.astype(vector.dtype.newbyteorder("="), copy=False)

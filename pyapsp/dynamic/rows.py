@@ -10,6 +10,7 @@ import pyopencl as cl
 from numpy.typing import DTypeLike, NDArray
 from scipy.sparse import csr_array
 
+from pyapsp.base.errors import ParameterError
 from pyapsp.device import Device, DeviceLike, choose
 from pyapsp.device.kernels import Program, Stopwatch, build_warps, upload
 from pyapsp.dynamic.columns import number_type, values_of
@@ -247,13 +248,31 @@ class CsrRows(_Compressed):
 RowsLike: TypeAlias = Rows | Hornet | GraphLike
 
 
-def rows_of(graph: RowsLike, *, weights: bool = True) -> Rows:
+def rows_of(
+    graph: RowsLike, *, weights: bool = True, weight: Weight = ..., owner: str = "CsrRows"
+) -> Rows:
     """Return the rows of a container, or of a graph-like object, which is uploaded.
 
     Without `weights`, which of several numbers is the weight is not asked.
+
+    Parameters
+    ----------
+    graph : Rows, Hornet or graph-like
+    weights : bool
+    weight : hashable, callable or None, optional
+        As for `pyapsp.solve`.
+    owner : str
+        The function with the argument `weight`, for messages.
+
+    Raises
+    ------
+    ParameterError
+        A weight of a container is named, which has no other.
     """
+    if weight is not ... and isinstance(graph, Rows | Hornet):
+        raise ParameterError.of("weight", owner, "absent for what has its weights", weight)
     if isinstance(graph, Rows):
         return graph
     if isinstance(graph, Hornet):
         return HornetRows(graph)
-    return CsrRows(graph if weights else as_structure(graph))
+    return CsrRows(graph, attribute=weight) if weights else CsrRows(as_structure(graph))

@@ -284,3 +284,19 @@ def test_searches_without_weights_do_not_ask_for_one(device):
     assert analytics.connected_components(graph).tolist() == [0] * 4
     with pytest.raises(GraphError, match="give the name of the weight"):
         analytics.distances(graph, 0)
+
+
+def test_the_weight_has_a_name_where_weights_are_used(device):
+    """As the error says that asks for it."""
+    graph = nx.path_graph(4, nx.DiGraph)
+    nx.set_edge_attributes(graph, 2, "length")
+    for weight, step in (("length", 2), (lambda *edge: 3, 3), (None, 1)):
+        assert analytics.distances(graph, 0, weight=weight).tolist() == [step * k for k in range(4)]
+        assert analytics.spmv(graph, np.ones(4), weight=weight).tolist() == [step] * 3 + [0]
+    for rows in (Hornet(4, device=device), analytics.CsrRows(Graph.from_arcs(4, [0], [1]))):
+        for call in (
+            lambda rows=rows: analytics.distances(rows, 0, weight="length"),
+            lambda rows=rows: analytics.spmv(rows, np.ones(4), weight=None),
+        ):
+            with pytest.raises(ParameterError, match=r"'weight'.* absent for what has its weights"):
+                call()
