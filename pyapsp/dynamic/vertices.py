@@ -58,7 +58,7 @@ class Vertices:
 
     def values(self, name: str) -> np.ndarray:
         """Return a property of all vertices."""
-        if name not in self._values:
+        if not isinstance(name, str) or name not in self._values:
             raise self._unknown("vertex_property", name)
         return self._values[name]
 

@@ -6,10 +6,10 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from types import EllipsisType
 from typing import TypeAlias
 
-from pyapsp.base.errors import GraphError
+from pyapsp.base.errors import GraphError, ParameterError
 from pyapsp.graph.columns import may_be_weight
 
-__all__ = ["Weight", "WeightFunction", "default_of"]
+__all__ = ["Weight", "WeightFunction", "check_weight", "default_of"]
 
 #: A function of both ends of an edge and its attributes. None: there is no edge.
 WeightFunction: TypeAlias = (
@@ -20,6 +20,22 @@ WeightFunction: TypeAlias = (
 Weight: TypeAlias = "Hashable | WeightFunction | EllipsisType | None"
 
 _DEFAULT = "weight"
+
+
+def check_weight(weight: Weight, owner: str) -> None:
+    """Raise a ParameterError for a weight that can be no name.
+
+    Parameters
+    ----------
+    weight : object
+    owner : str
+        The function with the argument, for messages.
+    """
+    try:
+        hash(weight)
+    except TypeError:
+        rule = "a name, a function or None"
+        raise ParameterError.of("weight", owner, rule, weight) from None
 
 
 def default_of(names: Iterable[Hashable], numbers: Callable[[], Iterable[Hashable]]) -> str | None:

@@ -79,6 +79,7 @@ def as_graph(
         `directed` is neither True nor False, or `source` has nothing that `weight` can name.
     """
     directed = validation.flag("directed", "as_graph", directed)
+    copy = validation.flag("copy", "as_graph", copy)
     graph = _recognise(source, weight, copy)
     graph = graph if directed else graph.symmetrized()
     if not isinstance(source, Graph):

@@ -15,10 +15,10 @@ import numpy as np
 
 from pyapsp.base.errors import GraphError, ParameterError, PrecisionError
 from pyapsp.graph import compressed
-from pyapsp.graph.attributes import Weight, WeightFunction, default_of
+from pyapsp.graph.attributes import Weight, WeightFunction, check_weight, default_of
 from pyapsp.graph.compressed import Sparse
 from pyapsp.graph.model import Graph
-from pyapsp.graph.validation import is_real
+from pyapsp.graph.validation import flag, is_real
 
 if TYPE_CHECKING:
     import igraph
@@ -78,6 +78,7 @@ def from_scipy(
         The matrix is not square, its index arrays are wrong, or it holds NaN, -inf or complex
         numbers.
     """
+    directed, copy = flag("directed", "from_scipy", directed), flag("copy", "from_scipy", copy)
     matrix = in_scipy(matrix)
     if not is_sparse(matrix):
         raise GraphError(f"a SciPy sparse matrix is wanted, not {type(matrix).__name__}")
@@ -158,6 +159,7 @@ def from_networkx(graph: networkx.Graph, *, weight: Weight = ...) -> Graph:
         named, no edge has the attribute ``"weight"``, and there are other numbers.
     """
     _check_kind(graph, "networkx", "Graph")
+    check_weight(weight, "from_networkx")
     row = {node: number for number, node in enumerate(graph)}
     edges = list(graph.edges(data=True))
     ends = [(row[tail], row[head]) for tail, head, _ in edges]
@@ -219,6 +221,7 @@ def from_igraph(graph: igraph.Graph, *, weight: Weight = ...) -> Graph:
         occurs twice; or no weight is named, there is no ``"weight"``, and there are other numbers.
     """
     _check_kind(graph, "igraph", "Graph")
+    check_weight(weight, "from_igraph")
     pairs, attributes = graph.get_edgelist(), graph.es.attributes()
     if weight is ...:
         weight = default_of(attributes, lambda: _numeric(each.attributes() for each in graph.es))
@@ -292,7 +295,8 @@ def _text(name: Hashable | None) -> str | None:
 
 def check_recipe(recipe: str) -> None:
     """Raise a ParameterError if `reweight` has no such recipe."""
-    if recipe not in _RECIPES and not re.fullmatch(rf"{_SUBTRACT}-?\d+", recipe):
+    text = isinstance(recipe, str)
+    if not text or (recipe not in _RECIPES and not re.fullmatch(rf"{_SUBTRACT}-?\d+", recipe)):
         rule = f"{', '.join(_RECIPES)} or {_SUBTRACT}<whole number>"
         raise ParameterError.of("weights", "reweight", rule, recipe, _RECIPES)
 

@@ -64,10 +64,13 @@ def array_to_fill(
     shape = (graph.n, graph.n)
     if out is not None and (not isinstance(out, np.ndarray) or out.shape != shape):
         raise ParameterError.of("out", "Graph.to_dense", f"an array of shape {shape}", out)
-    target: np.dtype = np.dtype(dtype) if out is None else out.dtype
+    try:
+        target: np.dtype = np.dtype(dtype) if out is None else out.dtype
+    except (TypeError, ValueError):
+        target = np.dtype(object)
     if target.kind not in "iuf":
         rule = "a type of integers or floats"
-        raise ParameterError.of("dtype", "Graph.to_dense", rule, target)
+        raise ParameterError.of("dtype", "Graph.to_dense", rule, dtype if out is None else target)
     if not validation.is_real(no_arc):
         raise ParameterError.of("no_arc", "Graph.to_dense", "a real number", no_arc)
     if target.kind in "iu":

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from pyapsp.base.errors import GraphError, ParameterError
 from pyapsp.base.extras import extra
 from pyapsp.graph import arcs
-from pyapsp.graph.attributes import Weight, WeightFunction, default_of
+from pyapsp.graph.attributes import Weight, WeightFunction, check_weight, default_of
 from pyapsp.graph.columns import about_direction, about_reverse
 from pyapsp.graph.convert import numbers
 from pyapsp.graph.model import Graph
@@ -88,6 +88,7 @@ def from_frame(
     1      b       1.0
     2      c       3.0
     """
+    check_weight(weight, "from_frame")
     names = _names(frame)
     ids = {column: _values(frame, names, column) for column in (source, target)}
     tails, heads = ids[source], ids[target]

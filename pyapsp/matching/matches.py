@@ -113,7 +113,9 @@ class Matches:
     def matched_edges(self) -> NDArray[np.bool_]:
         """Return which edges of ``query.edges`` each match has: (K, m) bool."""
         tails, heads = (self.partners[:, self.query.edges[:, side]] for side in (0, 1))
-        there = self.target.has_edges(tails.ravel(), heads.ravel()).reshape(tails.shape)
+        # nodes without a partner have -1
+        ends = (np.maximum(each, 0).ravel() for each in (tails, heads))
+        there = self.target.has_edges(*ends).reshape(tails.shape)
         return there & (tails >= 0) & (heads >= 0)
 
     def _cheapest(self, top: int | None) -> NDArray[np.int64]:

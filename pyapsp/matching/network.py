@@ -99,6 +99,8 @@ class Network:
         graph = Graph.from_arcs(n, pairs[:, 0], pairs[:, 1], directed=False)
         if graph.m >= 2**31:
             raise GraphError(f"{graph.m // 2} edges are too many: at most 2^30")
+        if not isinstance(vertices, Iterable | None) or getattr(vertices, "ndim", 1) == 0:
+            raise GraphError(f"the names of vertices must be a sequence, not {vertices!r}")
         distinct = range(n) if vertices is None else list(vertices)
         if len(distinct) != n or len(set(distinct)) != n:
             raise GraphError(f"a network of {n} vertices needs {n} different names of vertices")
@@ -197,9 +199,17 @@ class Network:
         return pairs[tails < self.neighbours]
 
     def has_edges(self, tails: ArrayLike, heads: ArrayLike) -> NDArray[np.bool_]:
-        """Return which pairs of vertices are edges, as an array of bool."""
+        """Return which pairs of vertices are edges, as an array of bool.
+
+        Raises
+        ------
+        GraphError
+            An end is no vertex.
+        """
         keys = np.repeat(np.arange(self.n), self.degrees) * self.n + self.neighbours
-        return np.isin(np.asarray(tails, np.int64) * self.n + np.asarray(heads, np.int64), keys)
+        ends = (("tails", tails), ("heads", heads))
+        first, second = (validation.vertices(name, each, self.n) for name, each in ends)
+        return np.isin(first.astype(np.int64) * self.n + second, keys)
 
     def to_networkx(self) -> networkx.Graph:
         """Return the network as a networkx.Graph, with the attribute ``label``."""
@@ -234,7 +244,8 @@ def _objects(values: Sequence[Hashable]) -> NDArray[np.object_]:
 
 def _checked(labels: Iterable[Hashable]) -> list[Hashable]:
     """Return labels; missing ones would otherwise be equal to each other."""
-    if np.ma.is_masked(labels) or not isinstance(labels, Iterable):
+    several = isinstance(labels, Iterable) and getattr(labels, "ndim", 1) > 0
+    if np.ma.is_masked(labels) or not several:
         raise GraphError("labels must be a sequence with a label for each vertex, none masked")
     checked: list[Hashable] = []
     for number, label in enumerate(labels):

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from pyapsp.base.errors import ParameterError
 from pyapsp.base.extras import extra
+from pyapsp.graph.validation import integer
 from pyapsp.matching.network import Network
 
 if TYPE_CHECKING:
@@ -85,9 +86,7 @@ def draw(
     ParameterError
         There is no such match.
     """
-    if not 0 <= match < matches.order.size:
-        rule = f"from 0 to {matches.order.size - 1}"
-        raise ParameterError.of("match", "draw", rule, match)
+    match = integer("match", "draw", match, 0, matches.order.size - 1)
     if axes is None:
         axes = Figure(figsize=(2 * _INCHES, _INCHES), layout="constrained").subplots(1, 2)
     left, right = axes

@@ -160,9 +160,10 @@ class Trace:
         ParameterError
             `start` is no such multiple, or the part is empty.
         """
-        if start % 1024 or not 0 <= start < stop:
+        start = validation.integer("start", "Trace.part", start, 0, self.n - 1)
+        if start % 1024:
             raise ParameterError.of("start", "Trace.part", "a multiple of 1024", start)
-        stop = min(stop, self.n)
+        stop = min(validation.integer("stop", "Trace.part", stop, start + 1), self.n)
         if (start, stop) == (0, self.n):
             return self
         n = stop - start

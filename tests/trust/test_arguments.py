@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import networkx
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from scipy.sparse import csr_array
 
 import pyapsp
 from pyapsp import bulk
@@ -65,6 +67,18 @@ def test_a_choice_that_is_no_text(name, call, value, device):
     ("name", "call"),
     [
         ("copy", lambda: pyapsp.Graph([0, 0], [], [], copy="no")),
+        ("copy", lambda: pyapsp.graph.as_graph([[0.0]], copy="no")),
+        ("directed", lambda: pyapsp.graph.from_scipy(csr_array((2, 2)), directed="no")),
+        ("copy", lambda: pyapsp.graph.from_scipy(csr_array((2, 2)), copy="no")),
+        ("weight", lambda: pyapsp.graph.from_networkx(networkx.Graph(), weight=["km"])),
+        ("weight", lambda: pyapsp.solve(networkx.Graph(), weight={})),
+        ("weight", lambda: pyapsp.graph.from_frame({"source": [1], "target": [2]}, weight=[1])),
+        ("dtype", lambda: GRAPH.to_dense("no")),
+        ("weights", lambda: pyapsp.graph.reweight(GRAPH, None)),
+        ("weights", lambda: pyapsp.graph.reweight(GRAPH, 3)),
+        ("component", lambda: _components().vertices(np.timedelta64(0, "s"))),
+        ("match", lambda: _matches().draw(0.5)),
+        ("stop", lambda: Trace.of({"a": [1, 2]}).part(0, 1.5)),
         ("nan_is_no_arc", lambda: pyapsp.Graph.from_dense([[0.0]], nan_is_no_arc="no")),
         ("memory_limit", lambda: pyapsp.solve(GRAPH, memory_limit=np.timedelta64(3, "s"))),
         ("k", lambda: pyapsp.nearest(GRAPH, [0], 10**30)),
@@ -104,6 +118,27 @@ def test_a_limit_beyond_what_python_counts(device):
     found = pyapsp.all_shortest_paths(GRAPH, 0, 2, limit=10**30, device=device)
     expected = pyapsp.all_shortest_paths(GRAPH, 0, 2, device=device)
     assert found.to_frame().equals(expected.to_frame())
+
+
+def test_pairs_that_are_no_vertices_are_no_edges():
+    """Of numbers below zero another pair was an edge."""
+    network = Network.from_edges([(0, 2), (0, 1)], "ABC")
+    assert network.has_edges([1, 2, 1], [0, 0, 2]).tolist() == [True, True, False]
+    for tails, heads in (([1], [-1]), ([0.9], [1.2]), (["1"], ["0"]), ([0], [3])):
+        with pytest.raises(GraphError, match="of the arcs must"):
+            network.has_edges(tails, heads)
+
+
+def test_names_of_networks_without_dimension():
+    for names in (np.array("A"), 3):
+        with pytest.raises(GraphError, match="a sequence"):
+            Network.from_edges([], names)
+        with pytest.raises(GraphError, match="a sequence"):
+            Network.from_edges([], "A", vertices=names)
+
+
+def _components():
+    return pyapsp.strongly_connected_components(GRAPH)
 
 
 def _pair():

@@ -23,7 +23,7 @@ from pyapsp.graph.device_graph import device_for
 from pyapsp.graph.frames import Tabular
 from pyapsp.graph.io import archive
 from pyapsp.graph.names import check_savable
-from pyapsp.graph.validation import choice
+from pyapsp.graph.validation import choice, is_real
 from pyapsp.numbers.precision import only_int32
 from pyapsp.paths import KEEPS
 from pyapsp.paths.device_rows import DeviceRows
@@ -100,7 +100,7 @@ class Components(Explained, Tabular):
         ParameterError
             If there is no such component.
         """
-        whole = isinstance(component, Integral) and not isinstance(component, bool)
+        whole = isinstance(component, Integral) and is_real(component)
         if not (whole and 0 <= component < self.count):
             rule = f"a component in [0, {self.count})"
             raise ParameterError.of("component", "Components.vertices", rule, component)
