@@ -100,7 +100,7 @@ def sent(matrix: np.ndarray, device: Device) -> Graph:
     """
     import pyopencl.array as cl_array
 
-    queue = device.queue()
+    queue = device.own_queue()
     with device_errors(device, matrix.nbytes):
         buffer = scratch(device, matrix.nbytes)
         send(queue, (buffer, matrix, matrix.dtype))
@@ -166,9 +166,9 @@ class DeviceMatrix(DenseGraph):
             "PYAPSP_FLOAT": int(kind.kind == "f"),
         }
         kernel = build(device, "graph/device_matrix.cl", defines).kernel("device_matrix_facts")
-        queue = device.queue()
+        queue = device.own_queue()
         counts, ends = np.empty((groups, 4), np.int64), np.empty((groups, 2), kind)
-        buffers = [device.buffer(each.nbytes) for each in (counts, ends)]
+        buffers = [scratch(device, each.nbytes) for each in (counts, ends)]
         sizes = map(np.int64, (self.place, len(array), -(-array.size // groups)))
         kernel(queue, (groups * group,), (group,), self.memory, *sizes, *buffers)
         for each, buffer in zip((counts, ends), buffers, strict=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import copy
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
@@ -13,6 +14,7 @@ from pyapsp.base.reuse import empty
 from pyapsp.device import Device
 from pyapsp.device.kernels import staging
 from pyapsp.device.kernels.program import Program, build
+from pyapsp.device.kernels.residents import lent, scratch
 from pyapsp.graph import Graph
 from pyapsp.numbers.arithmetic import C_TYPES, arithmetic_defines
 from pyapsp.numbers.checks import is_near_limit, may_clip
@@ -32,7 +34,8 @@ _WORDS = {2: "ushort", 4: "uint", 8: "ulong"}
 class DeviceRows:
     """Rows of an answer on a device, which take the place of an array of the host.
 
-    A slice of rows is a view. Memory is allocated at the first use.
+    A slice of rows is a view. Memory is allocated at the first use. When the rows are deleted,
+    others may use it, unless `array` was asked for.
 
     Parameters
     ----------
@@ -82,14 +85,13 @@ class DeviceRows:
         return self if self._source is None else self._source
 
     @cached_property
-    def _memory(self) -> cl.Buffer:
-        # No `Device.buffer`: on a queue of the caller, its memory is not waited for.
-        return cl.Buffer(self.device.context, cl.mem_flags.READ_WRITE, max(self.nbytes, 4))
+    def _memory(self) -> tuple[cl.Buffer, Callable[[], object]]:
+        return lent(self.device, max(self.nbytes, 4), self)
 
     @property
     def buffer(self) -> cl.Buffer:
         """The memory of the whole, in which the rows of a view are."""
-        return self._whole._memory
+        return self._whole._memory[0]
 
     @cached_property
     def array(self) -> cl_array.Array:
@@ -97,6 +99,8 @@ class DeviceRows:
         from pyopencl.array import Array  # its import takes as long as a small solve
 
         whole = self._whole
+        # commands of the caller may use the memory after all that is deleted here
+        whole._memory[1]()
         return Array(self.device.own_queue(), whole.shape, self.dtype, data=self.buffer)
 
     def take(
@@ -209,7 +213,7 @@ class DeviceRows:
         group = self._group
         groups = min(_GROUPS, -(-rows * n // group))
         queue, found = self.device.own_queue(), np.empty(groups, self.dtype)
-        buffer = self.device.buffer(found.nbytes)
+        buffer = scratch(self.device, found.nbytes)
         kernel = self._program(self.dtype, whole=False).kernel("device_rows_largest")
         sizes = self._first * n, rows * n, -(-rows * n // groups)
         kernel(queue, (groups * group,), (group,), self.buffer, buffer, *map(np.int64, sizes))

@@ -24,6 +24,8 @@ __all__ = ["Symmetry", "has_every_reverse", "known_symmetric"]
 _TRIED = 64
 # Work-groups for each compute unit.
 _GROUPS = 4
+# Work-items of a GPU that share the arcs of a vertex.
+_LANES = 8
 # Work-items of a group of `has_every_reverse`, and the arcs from which it takes less time than the
 # test of the host.
 _GROUP, _LARGE = 256, 2**18
@@ -81,7 +83,11 @@ class Symmetry:
         # a GPU reads all arcs in less time than the host takes to try some
         self._tries = device.traits.scalar_groups
         offset = C_TYPES[offsets.name]
-        defines: dict[str, str | int] = {"PYAPSP_GROUP": group, "PYAPSP_OFFSET": offset}
+        defines: dict[str, str | int] = {
+            "PYAPSP_GROUP": group,
+            "PYAPSP_LANES": min(_LANES, group),
+            "PYAPSP_OFFSET": offset,
+        }
         self._program: Program = build(device, "traversal/symmetry.cl", defines)
 
     @staticmethod

@@ -9,11 +9,13 @@ import weakref
 from unittest import mock
 
 import numpy as np
+import pyopencl as cl
 import pyopencl.array as cl_array
 import pytest
 
 import pyapsp
 from pyapsp.device import model
+from pyapsp.device.kernels import residents
 from pyapsp.errors import DeviceMemoryError, ParameterError, PrecisionError
 from pyapsp.graph import Graph
 from pyapsp.paths.device_rows import DeviceRows
@@ -271,3 +273,42 @@ def test_later_calls_use_the_queue_of_the_first(device, monkeypatch, call, keep)
     monkeypatch.setattr(model, "_new_queue", lambda *rest: made.append(1) or new(*rest))
     np.testing.assert_array_equal(call(graph, device=device, keep=keep), expected)
     assert not made
+
+
+def _weak_of(graph, source, **where):
+    return pyapsp.weakly_connected_components(graph, **where)
+
+
+@pytest.mark.parametrize(
+    ("call", "of"),
+    [
+        (pyapsp.bfs, "device_levels"),
+        (pyapsp.sssp, "device_distances"),
+        (
+            lambda graph, _, **more: pyapsp.weakly_connected_components(graph, **more),
+            "device_labels",
+        ),
+    ],
+    ids=["bfs", "sssp", "weak"],
+)
+def test_answers_that_are_deleted_leave_their_memory_to_the_next(
+    device, there, monkeypatch, call, of
+):
+    monkeypatch.setattr(residents, "_pools", lambda device: True)
+    graph, kept = _graph(), call(_graph(), 3, device=device, keep="device")
+    expected = pickle.loads(pickle.dumps(kept)).to_columns()
+    for source in range(1000):
+        call(graph, source % _N, device=device, keep="device")
+    assert sum(map(len, there._spare.values())) == 1 + (of == "device_levels")  # and parents
+    # an array of a caller is not written by later calls, even if it was deleted
+    array = getattr(call(graph, 5, device=device, keep="device"), of)
+    values, memory = array.get(), array.base_data
+    del array
+    gc.collect()
+    for source in range(5):
+        call(graph, source + 20, device=device, keep="device")
+    after = np.empty_like(values)
+    cl.enqueue_copy(device.queue(), after, memory)
+    np.testing.assert_array_equal(after, values)
+    for name, column in kept.to_columns().items():
+        np.testing.assert_array_equal(column, expected[name])

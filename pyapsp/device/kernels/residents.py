@@ -12,7 +12,8 @@ arrays that are pinned (`Residents.pin`) are released only when a run needs the 
 
 To allocate and to free the buffers of a search takes a driver 0.5 to 1 ms, as long as a search of a
 million vertices. So buffers of `scratch` go back to a pool, which is released after a run that used
-more than the budget.
+more than the budget. The memory of an answer that stays is used again by a later answer of the same
+size, within the budget, too.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import threading
 import weakref
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import NamedTuple, TypeVar, cast
 
 import numpy as np
@@ -33,7 +34,7 @@ from pyapsp.base.errors import DeviceMemoryError, ParameterError
 from pyapsp.device.failures import clear_locals
 from pyapsp.device.model import Device
 
-__all__ = ["Residents", "release_all", "released_for", "residents", "scratch"]
+__all__ = ["Residents", "lent", "release_all", "released_for", "residents", "scratch"]
 
 _Answer = TypeVar("_Answer")
 
@@ -71,6 +72,8 @@ class Residents:
         # the allocator lets the driver allocate at once, by a command
         self._queue = cl.CommandQueue(context)
         self._pool = MemoryPool(ImmediateAllocator(self._queue))
+        # of answers that were deleted, by their size
+        self._spare: dict[int, list[cl.Buffer]] = {}
         # in the order of their last use, by the address of the array and the type of the buffer
         self._kept: dict[tuple[int, str], _Resident] = {}
         self._pins: Counter[int] = Counter()
@@ -104,6 +107,25 @@ class Residents:
         if self._pool.managed_bytes != before:
             self._queue.finish()  # the command leaves the content undefined
         return buffer
+
+    def take(self, size: int) -> cl.Buffer:
+        """Return a buffer of so many bytes for an answer; its content is undefined."""
+        with suppress(KeyError, IndexError):
+            return self._spare[size].pop()
+        return cl.Buffer(self._queue.context, cl.mem_flags.READ_WRITE, size)
+
+    def give(self, buffer: cl.Buffer) -> None:
+        """Keep a buffer of `take` for a later answer; no command may be using it.
+
+        The garbage collector may call this in a thread that has the lock.
+        """
+        self._spare.setdefault(buffer.size, []).append(buffer)
+        if self._spare_bytes > self.budget:
+            self._spare.clear()
+
+    @property
+    def _spare_bytes(self) -> int:
+        return sum(size * len(some) for size, some in list(self._spare.items()))
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
@@ -146,16 +168,18 @@ class Residents:
 
     @property
     def nbytes(self) -> int:
-        """The bytes of the buffers of arrays, and of the buffers of the pool that no run uses."""
+        """The bytes of the buffers of arrays, and of those that no run and no answer uses."""
         with self._locked():
             return self._bytes()
 
     def _bytes(self) -> int:
         arrays = sum(each.bytes for each in list(self._kept.values()))
-        return arrays + self._pool.managed_bytes - self._pool.active_bytes
+        return arrays + self._spare_bytes + self._pool.managed_bytes - self._pool.active_bytes
 
     def shrink(self, most: int) -> int:
-        """Release memory until at most so many bytes are left: the pool, then unused buffers first.
+        """Release memory until at most so many bytes are left: what is unused, then arrays.
+
+        Those arrays go first that have been unused for the longest time.
 
         Returns
         -------
@@ -163,17 +187,22 @@ class Residents:
             The bytes that were released.
         """
         with self._locked():
-            pool, released = self._pool, 0
-            if pool.held_blocks and self._bytes() > most:
-                released = pool.managed_bytes
-                pool.free_held()
-                released -= pool.managed_bytes
+            before = self._bytes()
+            if before > most:
+                self._free_unused()
+            released = before - self._bytes()
             return released + self._release(most, pinned=True)
 
-    def trim(self) -> None:
-        """Release the pool after a run, if it is larger than the budget."""
-        if self._pool.held_blocks and self._pool.managed_bytes > self.budget:
+    def _free_unused(self) -> None:
+        """Release the buffers that no run and no answer uses."""
+        self._spare.clear()
+        if self._pool.held_blocks:
             self._pool.free_held()
+
+    def trim(self) -> None:
+        """Release what is unused after a run, if that and the pool are larger than the budget."""
+        if self._pool.managed_bytes + self._spare_bytes > self.budget:
+            self._free_unused()
 
     def _release(self, most: int, *, pinned: bool) -> int:
         """Release buffers, or those that are not pinned; the caller has the lock."""
@@ -249,6 +278,33 @@ def scratch(device: Device, size: int) -> cl.Buffer:
     if _pools(device) and size <= _POOLED:
         return residents(device.context).scratch(size)
     return device.buffer(size)
+
+
+def lent(device: Device, size: int, owner: object) -> tuple[cl.Buffer, Callable[[], object]]:
+    """Return the memory of an answer that stays, which a later answer uses after its owner.
+
+    Parameters
+    ----------
+    device : Device
+    size : int
+        Bytes; exactly so many.
+    owner : object
+        When it is deleted, no command may be using the memory.
+
+    Returns
+    -------
+    buffer : pyopencl.Buffer
+    leave : callable
+        Ends this: the driver frees the memory when neither objects nor commands use it.
+    """
+    if not _pools(device) or size > _POOLED:
+        # on a queue of the caller, the memory of a `Device.buffer` is not waited for
+        return cl.Buffer(device.context, cl.mem_flags.READ_WRITE, size), lambda: None
+    there = residents(device.context)
+    buffer = there.take(size)
+    returns = weakref.finalize(owner, there.give, buffer)
+    returns.atexit = False
+    return buffer, returns.detach
 
 
 def _pools(device: Device) -> bool:

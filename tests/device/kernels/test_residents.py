@@ -207,3 +207,74 @@ def test_the_driver_has_allocated_before_a_buffer_is_written(device, monkeypatch
     again = residents.scratch(device, 4000)
     assert again.size >= 4000
     assert len(ends) == 1  # it is the same memory
+
+
+class _Owner:
+    """What an answer belongs to."""
+
+
+@pytest.fixture
+def lend(device, there, monkeypatch):
+    monkeypatch.setattr(residents, "_pools", lambda device: True)
+    return partial(residents.lent, device)
+
+
+def test_the_memory_of_an_answer_is_used_again(lend, there):
+    owner, other = _Owner(), _Owner()
+    buffer, _ = lend(40_000, owner)
+    assert there.nbytes == 0  # it is in use
+    del owner
+    assert there.nbytes == 40_000
+    assert lend(40_001, other)[0] is not buffer
+    assert lend(40_000, other)[0] is buffer
+    assert there.nbytes == 0
+
+
+def test_memory_that_left_does_not_come_back(lend, there):
+    """Commands of the caller may use it after its owner; the driver knows."""
+    owner = _Owner()
+    _, leave = lend(40_000, owner)
+    leave()
+    leave()
+    del owner
+    assert there.nbytes == 0
+
+
+def test_memory_of_answers_is_released_with_the_pool(lend, there):
+    for release in (lambda: there.shrink(39_999), residents.release_all):
+        owner = _Owner()
+        lend(40_000, owner)
+        del owner
+        assert there.shrink(40_000) == 0
+        assert release() == 40_000
+        assert there.nbytes == 0
+
+
+def test_memory_of_answers_within_the_budget(lend, there, monkeypatch):
+    monkeypatch.setenv("PYAPSP_RESIDENT", "1")
+    owners = [_Owner() for _ in range(3)]
+    for place in range(3):
+        lend(2**19, owners[place])
+    del owners[1:]
+    assert there.nbytes == 2**20
+    there.trim()
+    assert there.nbytes == 2**20
+    some = there.scratch(2**19)
+    there.trim()
+    assert there._spare_bytes == 0
+    del some
+    owners.pop()
+    owner = _Owner()
+    lend(2**21, owner)
+    del owner
+    assert there._spare_bytes == 0
+
+
+@pytest.mark.parametrize("pooled", [False, True])
+def test_a_cpu_and_large_answers_keep_no_memory(pooled, device, there, monkeypatch):
+    monkeypatch.setattr(residents, "_pools", lambda device: pooled)
+    monkeypatch.setattr(residents, "_POOLED", 2**16)
+    owner = _Owner()
+    residents.lent(device, 2**16 + pooled, owner)
+    del owner
+    assert there.nbytes == 0
