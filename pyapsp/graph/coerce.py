@@ -101,7 +101,8 @@ def as_structure(source: GraphLike, directed: bool = True) -> Graph:
 def has_attributes(source: GraphLike) -> bool:
     """Return whether the edges of an object in memory have attributes with names."""
     known = ("networkx", "Graph"), ("igraph", "Graph"), *_FRAMES
-    return any(convert.is_kind(source, *kind) for kind in known)
+    own = isinstance(source, Graph)  # which every call asks
+    return not own and any(convert.is_kind(source, *kind) for kind in known)
 
 
 def _recognise(source: GraphLike, weight: Weight, copy: bool) -> Graph:

@@ -11,7 +11,7 @@ import pyopencl as cl
 
 from pyapsp.device import Device, choose, device_errors
 from pyapsp.device.kernels import build
-from pyapsp.device.kernels.residents import scratch
+from pyapsp.device.kernels.residents import scratch, scratches
 from pyapsp.device.kernels.transfer import send
 from pyapsp.graph import validation
 from pyapsp.graph.dense import DenseGraph, from_array
@@ -168,7 +168,7 @@ class DeviceMatrix(DenseGraph):
         kernel = build(device, "graph/device_matrix.cl", defines).kernel("device_matrix_facts")
         queue = device.own_queue()
         counts, ends = np.empty((groups, 4), np.int64), np.empty((groups, 2), kind)
-        buffers = [scratch(device, each.nbytes) for each in (counts, ends)]
+        buffers = scratches(device, [counts.nbytes, ends.nbytes])
         sizes = map(np.int64, (self.place, len(array), -(-array.size // groups)))
         kernel(queue, (groups * group,), (group,), self.memory, *sizes, *buffers)
         for each, buffer in zip((counts, ends), buffers, strict=True):

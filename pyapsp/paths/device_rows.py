@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from copy import copy
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -74,7 +73,8 @@ class DeviceRows:
     def __getitem__(self, some: slice) -> DeviceRows:
         """Return a view of some rows; the step of the slice is one."""
         start, stop, _ = some.indices(len(self))
-        view = copy(self)
+        view = object.__new__(DeviceRows)  # `copy` takes three times as long
+        view.__dict__.update(self.__dict__)
         view._source = self._whole
         view.shape, view._first = (max(stop - start, 0), self.shape[1]), self._first + start
         return view

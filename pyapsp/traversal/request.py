@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import DTypeLike
 
 from pyapsp.base.errors import CapabilityError, ParameterError
 from pyapsp.base.json import Json
-from pyapsp.device import DeviceLike
+from pyapsp.device import Device, DeviceLike
 from pyapsp.graph import Graph, GraphLike, Vertices, Weight, as_graph, as_structure
 from pyapsp.graph.device_graph import devices_for
 from pyapsp.graph.validation import choice, flag
@@ -92,15 +91,28 @@ def requested(
     chosen_dtype, reason = _dtype(name, graph, dtype)
     predecessors = flag("predecessors", name, predecessors)
     main, *helpers = devices_for(graph, device, name)
-    options = partial(
-        PathOptions,
-        predecessors=predecessors,
-        sources=rows,
-        cutoff=cutoff,
-        targets=ends,
-        check=flag("check", name, check),
-        helpers=tuple(helpers),
-    )
+    stays = choice("keep", name, keep, KEEPS) == "device"
+    if stays and helpers:
+        raise CapabilityError(f"{name} takes one device with keep='device'")
+    check = flag("check", name, check)
+
+    def options(device: Device, dtype: np.dtype, **more: Any) -> PathOptions:
+        checked = PathOptions(
+            device,
+            dtype,
+            predecessors,
+            sources=rows,
+            cutoff=cutoff,
+            targets=ends,
+            check=check,
+            helpers=tuple(helpers),
+            **more,
+        ).computed_in(dtype)
+        if not stays:
+            return checked
+        none = NO_LEVEL if name == "bfs" else None
+        return checked.on_device(graph.n, none=none, predecessors=predecessors)
+
     arguments: dict[str, Json] = {
         "predecessors": predecessors,
         "cutoff": cutoff,
@@ -110,7 +122,7 @@ def requested(
     if ends is not None:
         arguments["targets"] = ends.size
     reasons = f"dtype {name_of(chosen_dtype)}: {reason}", f"sources: {rows.size:,}"
-    call = request(
+    return request(
         name,
         graph,
         options,
@@ -121,13 +133,6 @@ def requested(
         arguments=arguments,
         reasons=reasons,
     )
-    checked = call.options.computed_in(chosen_dtype)
-    if choice("keep", name, keep, KEEPS) == "device":
-        if helpers:
-            raise CapabilityError(f"{name} takes one device with keep='device'")
-        none = NO_LEVEL if name == "bfs" else None
-        checked = checked.on_device(graph.n, none=none, predecessors=predecessors)
-    return replace(call, options=checked)
 
 
 def _dtype(name: str, graph: Graph, dtype: DTypeLike | None) -> tuple[np.dtype, str]:

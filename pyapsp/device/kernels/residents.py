@@ -24,7 +24,7 @@ import weakref
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from typing import NamedTuple, TypeVar, cast
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import pyopencl as cl
@@ -34,7 +34,7 @@ from pyapsp.base.errors import DeviceMemoryError, ParameterError
 from pyapsp.device.failures import clear_locals
 from pyapsp.device.model import Device
 
-__all__ = ["Residents", "lent", "release_all", "released_for", "residents", "scratch"]
+__all__ = ["Residents", "lent", "release_all", "released_for", "residents", "scratch", "scratches"]
 
 _Answer = TypeVar("_Answer")
 
@@ -103,7 +103,7 @@ class Residents:
         Then no command may be using it. Its content is undefined.
         """
         before = self._pool.managed_bytes
-        buffer = cast(cl.Buffer, self._pool.allocate(size))
+        buffer: cl.Buffer = self._pool.allocate(size)  # type: ignore[assignment]
         if self._pool.managed_bytes != before:
             self._queue.finish()  # the command leaves the content undefined
         return buffer
@@ -275,9 +275,14 @@ def scratch(device: Device, size: int) -> cl.Buffer:
 
     Its size may be larger. No command may be using it when it is deleted.
     """
-    if _pools(device) and size <= _POOLED:
-        return residents(device.context).scratch(size)
-    return device.buffer(size)
+    return scratches(device, [size])[0]
+
+
+def scratches(device: Device, sizes: Iterable[int]) -> list[cl.Buffer]:
+    """Return buffers of these sizes, each as that of `scratch`."""
+    most = _POOLED if _pools(device) else -1
+    there = residents(device.context)
+    return [there.scratch(size) if size <= most else device.buffer(size) for size in sizes]
 
 
 def lent(device: Device, size: int, owner: object) -> tuple[cl.Buffer, Callable[[], object]]:

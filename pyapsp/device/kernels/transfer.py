@@ -165,7 +165,7 @@ def settled(queue: cl.CommandQueue, *buffers: cl.Buffer) -> None:
     if sum(each.size for each in new) >= _ALLOCATED:
         undefined = cl.mem_migration_flags.CONTENT_UNDEFINED
         cl.enqueue_migrate_mem_objects(queue, new, undefined)
-    queue.finish()
+        queue.finish()
 
 
 def shared(queue: cl.CommandQueue, array: np.ndarray) -> cl.Buffer:

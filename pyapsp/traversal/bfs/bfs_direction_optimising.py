@@ -27,7 +27,7 @@ import pyopencl as cl
 
 from pyapsp.base.errors import CapabilityError, PyApspError, StallError
 from pyapsp.device.kernels import Program, Stopwatch, build
-from pyapsp.device.kernels.residents import scratch
+from pyapsp.device.kernels.residents import scratch, scratches
 from pyapsp.device.kernels.transfer import awaited, hand_back, in_place, read_back, shared, uploaded
 from pyapsp.graph import Facts, Graph
 from pyapsp.numbers.arithmetic import C_TYPES
@@ -311,13 +311,13 @@ class _Search:
             self._entering = self._uploaded(entering.indptr, entering.indices)
         sizes = [max(size, 4) for size in _own(graph, options, parameters, programs.mode)]
         # the rows of the answer take the place of the first two, if the device can write to them
-        buffer = partial(scratch, options.device)
-        self._levels = None if self._shares else buffer(sizes[0])
+        device = options.device
+        self._levels = None if self._shares else scratch(device, sizes[0])
         written = self._shares and options.predecessors
-        self._parents = None if written else buffer(sizes[1])
-        self._own = [buffer(size) for size in sizes[2:]]
+        self._parents = None if written else scratch(device, sizes[1])
+        self._own = scratches(device, sizes[2:])
         # levels on their way to the host, and the event after which there is room for others
-        spaces = [buffer(size) for size in _spaces(graph, options)]
+        spaces = scratches(device, _spaces(graph, options))
         self._spaces = deque[tuple[cl.Buffer, cl.Event | None]]((each, None) for each in spaces)
         self._leaving = Leaving(options.device, AWAY * 4 * graph.n) if spaces else None
         self._parents_left: cl.Event | None = None

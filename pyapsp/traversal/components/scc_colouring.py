@@ -19,7 +19,7 @@ from pyapsp.base.errors import CapabilityError, PyApspError
 from pyapsp.base.json import Json
 from pyapsp.device import device_errors
 from pyapsp.device.kernels import Program, Stopwatch, build, upload
-from pyapsp.device.kernels.residents import scratch
+from pyapsp.device.kernels.residents import scratches
 from pyapsp.device.kernels.scan import Scan
 from pyapsp.device.kernels.transfer import settled
 from pyapsp.graph import Graph
@@ -161,12 +161,12 @@ class _Search:
         self._first = upload(self._queue, graph.indptr, watch, offset_type(options.device))
         self._heads = upload(self._queue, graph.indices, watch)
         sizes = [max(size, 4) for size in _own(graph, options, parameters)]
-        own: list[cl.Buffer] = [scratch(options.device, size) for size in sizes]
+        own: list[cl.Buffer] = scratches(options.device, sizes)
         self._bytes = dict(zip(own, sizes, strict=True))  # a buffer of a pool may have more
         self._lists, self._bits, self._labels = own[:2], own[2:4], own[4:6]
         self._roots, self._counts, self._stamps, self._fronts, self._best, self._state = own[6:]
         rows = self._programs.scan.buffers(2 * graph.n)
-        self._sums: list[cl.Buffer] = [scratch(options.device, size) for size in rows]
+        self._sums: list[cl.Buffer] = scratches(options.device, rows)
         settled(self._queue, *own, *self._sums)
         self._host = np.zeros(_STATE, np.int32)
         self.rounds = self.turn = self.levels = 0

@@ -12,7 +12,7 @@ import numpy as np
 from pyapsp.base.errors import CapabilityError, PyApspError
 from pyapsp.device import device_errors
 from pyapsp.device.kernels import Stopwatch
-from pyapsp.device.kernels.residents import scratch
+from pyapsp.device.kernels.residents import scratch, scratches
 from pyapsp.device.kernels.transfer import hand_back, in_place, settled, shared, uploaded
 from pyapsp.graph import Graph
 from pyapsp.paths.device_rows import DeviceRows, HostOrDevice
@@ -95,8 +95,8 @@ def _search(plan: Plan[Graph, Options, _Programs], watch: Stopwatch, labels: Hos
     graph, device = plan.input, plan.options.device
     queue, n = device.own_queue(), graph.n
     arcs = uploaded(queue, watch, (graph.indptr, offset_type(device)), (graph.indices, None))
-    trees = [scratch(device, size) for size in Hooking.buffers(n)]
-    sums = [scratch(device, size) for size in plan.state.numbering.buffers(n)]
+    trees = scratches(device, Hooking.buffers(n))
+    sums = scratches(device, plan.state.numbering.buffers(n))
     own, here = [*trees, *sums], in_place(device.handle)
     if isinstance(labels, DeviceRows):
         numbers = labels.buffer  # which is allocated while the first kernels run

@@ -19,7 +19,7 @@ import pyopencl as cl
 from pyapsp.base.errors import CapabilityError, PyApspError
 from pyapsp.base.host import share
 from pyapsp.device.kernels import Stopwatch, build
-from pyapsp.device.kernels.residents import scratch
+from pyapsp.device.kernels.residents import scratches
 from pyapsp.device.kernels.transfer import in_place, settled, uploaded
 from pyapsp.graph import Facts, Graph
 from pyapsp.numbers.checks import convert
@@ -234,7 +234,7 @@ class _Entries:
             (graph.weights, _weights(graph, options)),
         )
         sizes = [max(size, 4) for size in _own(graph, options, parameters)]
-        self._own = [scratch(device, size) for size in sizes]
+        self._own = scratches(device, sizes)
         settled(self._queue, *self._own)
         self._words, self._state, self._bounds = self._own[0], self._own[6], self._own[7]
         targets = [] if options.targets is None else options.targets.tolist()
