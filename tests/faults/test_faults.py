@@ -20,6 +20,7 @@ import pyapsp
 from pyapsp import bulk, registry, verify
 from pyapsp.all_pairs import summaries
 from pyapsp.device import device_errors, model
+from pyapsp.device.kernels import residents
 from pyapsp.device.kernels.residents import release_all
 from pyapsp.dynamic import Hornet, TriangleCounts
 from pyapsp.errors import DeviceError, DeviceMemoryError, KernelBuildError
@@ -252,6 +253,24 @@ def test_who_keeps_the_error_keeps_no_buffers(name, kind, device, faults, live):
     with faults(kind, undisturbed.calls).at_work(), pytest.raises(DeviceMemoryError) as kept:
         run(device)
     assert live() <= held, kept
+
+
+def test_a_run_that_gets_no_memory_releases_that_of_earlier_answers(device, faults, monkeypatch):
+    monkeypatch.setattr(residents, "_pools", lambda device: True)
+    there, expected = residents.residents(device.context), pyapsp.bfs(GRAPH, 3, device=device)
+    there.shrink(0)
+    small = generators.path(5)
+    for _ in range(3):
+        pyapsp.bfs(small, 0, device=device, keep="device")
+    assert set(there._spare) == {20}
+    with faults("allocation", 1).at_work() as fault:
+        found = pyapsp.bfs(GRAPH, 3, device=device, keep="device")
+    assert fault.happened
+    assert not there._spare
+    np.testing.assert_array_equal(found.levels, expected.levels)
+    del found
+    assert set(there._spare) == {4 * GRAPH.n}
+    there.shrink(0)
 
 
 def test_an_error_waits_for_what_is_under_way(device):
