@@ -16,7 +16,7 @@ from pyapsp.all_pairs.summaries.counting import check_counts
 from pyapsp.base.dry import needed
 from pyapsp.device import Device, device_errors
 from pyapsp.device.kernels import Program, Stopwatch, build, fill, upload
-from pyapsp.device.kernels.residents import scratch
+from pyapsp.device.kernels.residents import scratch, scratches
 from pyapsp.graph import Graph
 from pyapsp.registry import Options
 
@@ -91,7 +91,7 @@ class _Searches:
         self.out = _Rows(graph, self.queue, watch)
         self.into = _Rows(graph.reversed(), self.queue, watch) if graph.directed else self.out
         self.words, *self.seen, self.counts, self.shares, self.sums, self.totals, self.state = (
-            scratch(device, size) for size in sizes
+            scratches(device, sizes)
         )
         self.reached = scratch(device, 4)
         self.short, self.long = (self._program(slices) for slices in (1, _SLICES))
