@@ -3,9 +3,8 @@
  * Purpose   Tests whether the adjacency matrix of a graph without parallel arcs is symmetric,
  *           without transposing it.
  *
- * Layout    The graph: heads[first[v] .. first[v + 1]] are the neighbours of v. The i-th team of
- *           PYAPSP_LANES work-items reads the i-th of equal parts of the arcs; its work-items share
- *           the arcs of a vertex. partial has a sum for each group.
+ * Layout    The graph: heads[first[v] .. first[v + 1]] are the neighbours of v. Work-item i reads the
+ *           i-th of equal parts of the arcs; partial has a sum for each group.
  *
  *             sum = sum over arcs (u, v) of  x(u) y(v) - y(u) x(v)      modulo 2^64
  *
@@ -16,20 +15,15 @@
  *           2^-58.
  *
  * Parameters  PYAPSP_GROUP   64    work-items of a group
- *             PYAPSP_LANES   1     work-items of a team; it divides PYAPSP_GROUP
  *             PYAPSP_OFFSET  long  type of first: int or long
  *
- * Cost      The heads are read once, in order, with three multiplications for each. A GPU reads
- *           those of a team at once. Compilers for CPUs make vectors of the arcs of a row.
+ * Cost      The heads are read once, in order, with three multiplications for each. Compilers for
+ *           CPUs make vectors of the arcs of a row.
  *
  * Source    The test is that of R. Freivalds, 1977, for matrices, with x A y = y A x.
  */
 #include "common/arc_types.h"
 #include "common/group_size.h"
-
-#ifndef PYAPSP_LANES
-#define PYAPSP_LANES 1
-#endif
 
 static inline ulong folded(const ulong bits)
 {
@@ -57,9 +51,8 @@ __kernel GROUP void symmetry(__global const offset_t *first, __global const int 
 {
     __local ulong sums[PYAPSP_GROUP];
     const int item = get_local_id(0);
-    const long teams = get_global_size(0) / PYAPSP_LANES;
-    const long part = ((long)m - 1) / teams + 1;
-    const offset_t from = min((long)m, part * (long)(get_global_id(0) / PYAPSP_LANES));
+    const long part = ((long)m - 1) / get_global_size(0) + 1;
+    const offset_t from = min((long)m, part * (long)get_global_id(0));
     const offset_t to = min((long)m, (long)from + part);
     /* the last vertex whose arcs begin at or before `from` */
     int low = 0, high = n;
@@ -71,13 +64,11 @@ __kernel GROUP void symmetry(__global const offset_t *first, __global const int 
             high = middle;
     }
     ulong sum = 0;
-    offset_t arc = from + item % PYAPSP_LANES;
+    offset_t arc = from;
     for (uint u = low; arc < to; u++) {
         const offset_t end = min(to, first[u + 1]);
-        if (arc >= end)
-            continue;
         ulong row_x = 0, row_y = 0;
-        for (; arc < end; arc += PYAPSP_LANES) {
+        for (; arc < end; arc++) {
             const ulong seed = seed_of(heads[arc], key);
             row_x += x_of(seed);
             row_y += y_of(seed);

@@ -105,6 +105,8 @@ def eccentricity_bound(graph: Graph) -> int | float:
 
 
 def _hop_seconds(graph: Graph) -> float:
+    if graph.is_complete:
+        return 0.0  # there are no searches
     return 8e-5 + 1.2e-8 * graph.search_work + 1e-7 * graph.n
 
 

@@ -22,10 +22,9 @@ __all__ = ["Symmetry", "has_every_reverse", "known_symmetric"]
 
 # Arcs that are tried before all of them are read.
 _TRIED = 64
-# Work-groups for each compute unit.
-_GROUPS = 4
-# Work-items of a GPU that share the arcs of a vertex.
-_LANES = 8
+# Work-groups for each compute unit, on CPUs and on GPUs. The more there are, the closer are the
+# arcs that work-items read at the same time.
+_CPU_GROUPS, _GPU_GROUPS = 4, 32
 # Work-items of a group of `has_every_reverse`, and the arcs from which it takes less time than the
 # test of the host.
 _GROUP, _LARGE = 256, 2**18
@@ -79,21 +78,17 @@ class Symmetry:
     """
 
     def __init__(self, device: Device, group: int, offsets: np.dtype) -> None:
-        self._group, self._groups = group, _GROUPS * device.capabilities.compute_units
+        self._group, self._groups = group, _groups(device)
         # a GPU reads all arcs in less time than the host takes to try some
         self._tries = device.traits.scalar_groups
         offset = C_TYPES[offsets.name]
-        defines: dict[str, str | int] = {
-            "PYAPSP_GROUP": group,
-            "PYAPSP_LANES": min(_LANES, group),
-            "PYAPSP_OFFSET": offset,
-        }
+        defines: dict[str, str | int] = {"PYAPSP_GROUP": group, "PYAPSP_OFFSET": offset}
         self._program: Program = build(device, "traversal/symmetry.cl", defines)
 
     @staticmethod
     def bytes(device: Device) -> int:
         """Return the bytes of the buffer of sums."""
-        return 8 * _GROUPS * device.capabilities.compute_units
+        return 8 * _groups(device)
 
     def holds(
         self, graph: Graph, queue: cl.CommandQueue, arcs: list[cl.Buffer], partial: cl.Buffer
@@ -129,6 +124,12 @@ class Symmetry:
         sums = np.empty(self._groups, np.uint64)
         cl.enqueue_copy(queue, sums, partial)
         return not sums.sum()
+
+
+def _groups(device: Device) -> int:
+    """Return the number of work-groups."""
+    each = _CPU_GROUPS if device.traits.scalar_groups else _GPU_GROUPS
+    return each * device.capabilities.compute_units
 
 
 def _tried(graph: Graph) -> bool:

@@ -71,3 +71,11 @@ def test_the_border_of_a_type(weight):
     graph = Graph.from_arcs(2, [0], [1], [weight])
     int16 = np.dtype(np.int16)
     assert holds_all(graph, int16) == (weight < infinity(int16) == 2**14 - 1)
+
+
+@pytest.mark.parametrize("missing", [0, 1])
+def test_the_bound_of_a_complete_graph_takes_no_time(missing):
+    weights = np.random.default_rng(2).integers(1, 99, (40, 40))
+    weights[3, 5 : 5 + missing] = 0
+    graph = Graph.from_dense(weights)
+    assert list(proofs(graph, 1e-9)) == [weights.max()] * (not missing)

@@ -8,8 +8,6 @@ import pytest
 import pyapsp
 from pyapsp.base import dry
 from pyapsp.device import Device
-from pyapsp.device.kernels import Stopwatch
-from pyapsp.device.kernels.transfer import uploaded
 from pyapsp.graph import Graph, generators
 from pyapsp.registry import Options
 from pyapsp.traversal import symmetry
@@ -44,16 +42,6 @@ def test_every_arc_has_its_reverse_whatever_the_weights(options: Options) -> Non
     # the host need not compare weights
     assert vars(other)["is_symmetric"] is False
     assert "is_symmetric" not in vars(drawn(False))
-
-
-@pytest.mark.parametrize("group", [1, 4, 64])
-@pytest.mark.parametrize("both", [True, False])
-def test_work_items_share_the_arcs_of_a_vertex(both: bool, group: int, device: Device) -> None:
-    graph, queue = drawn(both), device.own_queue()
-    test = symmetry.Symmetry(device, group, np.dtype(np.int64))
-    arcs = uploaded(queue, Stopwatch(), (graph.indptr, None), (graph.indices, None))
-    sums = device.buffer(symmetry.Symmetry.bytes(device))
-    assert test.holds(graph, queue, arcs, sums) is both
 
 
 def test_there_is_no_test_of_few_arcs_in_a_dry_run_or_without_memory(

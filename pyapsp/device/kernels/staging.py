@@ -51,14 +51,15 @@ Place = Callable[[np.ndarray, np.ndarray], object]
 Fill = Callable[[int, int, np.ndarray], object]
 
 # Arrays of fewer bytes are copied faster without pieces: up to there, memory that was used before
-# is used again, and its pages need no clearing.
-_LARGE = 2**24
+# is used again, and its pages need no clearing. 4 MiB left in one copy in 0.36 ms, in pieces in
+# 0.6; `solve` of 8 MiB took 4.1 ms with copies, 3.2 with pieces.
+_LARGE = 2**23
 # Bytes of a piece on the host. Each piece takes a thread some 0.15 ms of the interpreter's lock, so
 # that small pieces cost more than the copies; few pieces leave threads without work. Arrays of at
 # least _HUGE bytes whose values are converted have pieces of twice the size: 1 GiB of uint16 became
 # 2 GiB of float64 in 289, 154, 82 and 45 ms with pieces of 1, 2, 4 and 8 MiB, but 32 MiB came
-# slower with 8 MiB.
-_PIECE, _HUGE = 2**22, 2**27
+# slower with 8 MiB. An array has at least _LEAST pieces.
+_PIECE, _HUGE, _LEAST = 2**22, 2**27, 4
 # Pieces for each thread.
 _AHEAD = 2
 # The largest number of threads that only copy. More compete for the lock: 64 MiB came through 4, 8
@@ -157,8 +158,8 @@ class Stage:
         wider = max(dtype.itemsize, answer.itemsize) / dtype.itemsize
         count = int(wider * dtype.itemsize * columns * height)
         converts = answer != dtype
-        piece = (2 if converts and count >= _HUGE else 1) * _PIECE
-        size = _size(int(piece / wider), dtype.itemsize * columns if whole else 0)
+        piece = min((2 if converts and count >= _HUGE else 1) * _PIECE, -(-count // _LEAST))
+        size = _size(max(int(piece / wider), 1), dtype.itemsize * columns if whole else 0)
         most = size // dtype.itemsize
         parts = (
             (matrix, first_row, rows, some)
@@ -254,8 +255,10 @@ class Stage:
         *sent : Sent
             At least one.
         """
-        size = max(_size(_PIECE, each.row) for each in sent)
-        workers = min(cores(), _COPYING, -(-sum(each.nbytes for each in sent) // size))
+        count = sum(each.nbytes for each in sent)
+        most = min(_PIECE, -(-count // _LEAST))
+        size = max(_size(most, each.row) for each in sent)
+        workers = min(cores(), _COPYING, -(-count // size))
         every = list(_cut(sent, size, workers))
         parts = iter(every)  # threads may share the iterator of a list
         free = SimpleQueue[tuple[np.ndarray, cl.Event | None] | None]()

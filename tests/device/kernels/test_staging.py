@@ -70,6 +70,10 @@ def _buffer(device, values):
     return queue, buffer
 
 
+def _fill(values, first, last, piece):
+    piece[...] = values[first:last]
+
+
 def _place(piece, target):
     target[...] = piece[:, : target.shape[1]]
 
@@ -104,6 +108,25 @@ def test_rows_of_several_matrices_arrive(device, stage):
     for matrix, first, (low, high) in parts:
         expected = values[matrix][first : first + high - low, :61]
         np.testing.assert_array_equal(rows[low:high], expected)
+
+
+@pytest.mark.parametrize("pieces", [2**20], indirect=True)
+def test_several_threads_have_pieces_of_a_small_array(device, stage, monkeypatch):
+    values, copies, copy = np.arange(4096, dtype=np.int32), [], cl.enqueue_copy
+    queue, buffer = _buffer(device, values)
+    rows = np.zeros((1, 4096), np.int64)
+
+    def noted(queue, *arguments, **options):
+        copies.append(arguments)
+        return copy(queue, *arguments, **options)
+
+    monkeypatch.setattr(cl, "enqueue_copy", noted)
+    stage.send(queue, Sent(buffer, values.dtype, (4096, 1), partial(_fill, values[::-1, None])))
+    assert len(copies) >= 4
+    copies.clear()
+    _fetch(stage, queue, buffer, values.dtype, 4096, rows, _place)
+    assert len(copies) >= 4
+    np.testing.assert_array_equal(rows[0], values[::-1])
 
 
 @_in_any_pieces
