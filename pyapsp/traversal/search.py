@@ -277,7 +277,7 @@ class _Part:
                 with suppress(Exception):
                     self._method.finish(self._searcher)
             raise
-        if self._searcher is not None:
+        if self._searcher is not None and self.leaves:
             with self._at_work():
                 self._method.finish(self._searcher)
 

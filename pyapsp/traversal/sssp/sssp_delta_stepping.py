@@ -187,8 +187,8 @@ def _pieces(graph: Graph, parameters: Parameters) -> int:
 
 def _own(graph: Graph, options: PathOptions, parameters: Parameters) -> list[int]:
     """Return the bytes of words, entries, offers, pieces, their offers, lost, state and bounds."""
-    item = type_on_device(graph, options.dtype).itemsize
-    word, pieces = word_of(type_on_device(graph, options.dtype)), _pieces(graph, parameters)
+    inner, pieces = type_on_device(graph, options.dtype), _pieces(graph, parameters)
+    item, word = inner.itemsize, word_of(inner)
     lists = [16 * _room(graph), 4 * item * _room(graph), 16 * pieces, 2 * item * pieces]
     lost = 4 * -(-graph.n // 32)
     return [word * graph.n, *lists, lost, 4 * _RECORDS * _RECORD, word * _RECORDS * _BOUNDS]
@@ -208,9 +208,8 @@ def _delta(graph: Graph, dtype: np.dtype, factor: int) -> float:
 def _leave(graph: Graph, options: PathOptions) -> bool:
     """Return whether rows leave the device while the next search runs."""
     whole = options.cutoff is None and options.targets is None and options.device_rows is None
-    words = type_on_device(graph, options.dtype).itemsize < 4
     long = graph.n >= _LONG and options.count(graph.n) > 1 and not in_place(options.device.handle)
-    return whole and long and not words
+    return whole and long and type_on_device(graph, options.dtype).itemsize >= 4
 
 
 class _Entries:
