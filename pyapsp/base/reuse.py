@@ -1,4 +1,4 @@
-"""Memory of large answers that nobody uses any more, for later answers.
+"""Memory of large answers and of large buffers of CPUs that nobody uses any more, for later ones.
 
 The system clears each page of new memory at its first use. For the answer of a fast search this
 takes longer than the search. So when the last array in the memory of a large answer is gone, its
@@ -162,8 +162,10 @@ def _unused_of(size: int) -> _Memory | None:
 
 def _keep(memory: _Memory) -> None:
     """Keep memory that nobody uses any more, and release what is too much."""
-    _unused[id(memory)] = memory
     most = _most(int(time.monotonic() / _ASKED))
+    if memory.bytes.size > most:  # it must not take the place of others
+        return
+    _unused[id(memory)] = memory
     while sum(each.bytes.size for each in list(_unused.values())) > most:
         _unused.pop(next(iter(list(_unused)), 0), None)
 

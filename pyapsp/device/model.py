@@ -15,6 +15,7 @@ import numpy as np
 
 from pyapsp.base.errors import DeviceError
 from pyapsp.base.json import Record
+from pyapsp.base.reuse import empty
 from pyapsp.device import loader
 from pyapsp.device.capabilities import (
     HIDE,
@@ -216,14 +217,15 @@ class Device:
         If the device uses the memory of the host, a large buffer is allocated by NumPy, which may
         get large pages. With small pages, page faults take two thirds of the time of a copy, and a
         few per cent of the time of kernels. When the object is deleted, commands are waited for
-        before the memory is freed: they may use it.
+        before the memory is freed, or kept for a later buffer or answer (`pyapsp.base.reuse`): they
+        may use it.
         """
         opencl = loader.opencl()
         flags = opencl.mem_flags.READ_WRITE
         if size >= _LARGE and self.traits.scalar_groups and self.capabilities.unified_memory:
             # if memory is short, let the driver allocate and raise, as for any other buffer
             with suppress(MemoryError):
-                memory = np.empty(size + _PAGE, np.uint8)
+                memory = empty((size + _PAGE,), np.uint8)
                 start = -memory.ctypes.data % _PAGE
                 part = memory[start : start + size]
                 # The finalizer holds the memory: NumPy may free that of an array before its own.

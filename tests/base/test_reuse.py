@@ -86,8 +86,15 @@ def test_the_memory_that_is_unused_longest_is_released_first(monkeypatch):
     while arrays:
         arrays.pop()
     assert [memory.bytes.size for memory in reuse._unused.values()] == [101, 100]
-    empty((300,), np.uint8)
-    assert not reuse._unused
+
+
+def test_memory_that_is_too_large_does_not_take_the_place_of_others(monkeypatch):
+    monkeypatch.setattr(reuse, "_KEPT", 250)
+    empty((100,), np.uint8)
+    empty((251,), np.uint8)
+    assert [memory.bytes.size for memory in reuse._unused.values()] == [100]
+    empty((200,), np.uint8)
+    assert [memory.bytes.size for memory in reuse._unused.values()] == [200]
 
 
 def test_little_memory_is_kept_on_a_host_with_little(monkeypatch):

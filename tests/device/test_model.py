@@ -153,6 +153,17 @@ def test_memory_of_a_buffer_is_freed_when_no_command_uses_it(held, device):
     np.testing.assert_array_equal(back, values)
 
 
+def test_memory_of_large_buffers_is_used_again(device):
+    if not device.traits.scalar_groups:
+        pytest.skip("the memory is that of the device")
+    first = device.buffer(model._LARGE)
+    address = first.hostbuf.ctypes.data
+    second = device.buffer(model._LARGE)
+    assert second.hostbuf.ctypes.data != address
+    del first
+    assert device.buffer(model._LARGE).hostbuf.ctypes.data == address
+
+
 def test_a_thread_has_a_queue_of_its_own(device):
     queue = device.own_queue()
     assert device.own_queue() is queue
@@ -217,7 +228,7 @@ def test_memory_of_a_buffer_outlives_the_wait(device, monkeypatch):
 
     monkeypatch.setattr(model, "_wait_for", wait)
     with monkeypatch.context() as replaced:
-        replaced.setattr(model.np, "empty", lambda size, dtype: Memory((size,), dtype))
+        replaced.setattr(model, "empty", Memory)
         buffer = device.buffer(model._LARGE)
     assert steps == []
     del buffer
@@ -236,7 +247,7 @@ def test_without_large_pages_a_buffer_is_one_of_the_driver(device, monkeypatch):
     def refuse(*_):
         raise MemoryError
 
-    monkeypatch.setattr(model.np, "empty", refuse)
+    monkeypatch.setattr(model, "empty", refuse)
     buffer = device.buffer(model._LARGE)
     assert buffer.size == model._LARGE
     assert not buffer.flags & cl.mem_flags.USE_HOST_PTR
