@@ -92,7 +92,7 @@ def blocks_of(n: int, count: int, options: AllPairsOptions, words: int) -> Block
         return None
     blocks = cores * -(-count // (cores * words * _BITS))
     size = _BITS * -(-count // (blocks * _BITS))
-    vector = min(device.traits.lanes(4), words)
+    vector = min(device.traits.lanes(4), words, 1 << (size // _BITS - 1).bit_length())
     division = Blocks(
         size=size,
         words=vector * -(-size // (vector * _BITS)),
