@@ -5,7 +5,9 @@
  *           these need not share a level. Here one launch does everything: a core that is ready
  *           takes the next block of sources, searches it, and writes its rows while its bits are in
  *           the cache. Only one core writes to them, so that no operation on bits is atomic. Some
- *           cores search while others write, so that they use the memory in turns.
+ *           cores search while others write, so that they use the memory in turns. A core that
+ *           finds no block any more writes strips of the rows of others: with 16 cores there is
+ *           often a block for each, and cores begin and end at different times.
  *
  * Layout    Rows of WORDS words for each vertex and core, as in ms_bfs.cl, in one array after the
  *           other: seen, frontier, next, and the planes of digits. At the start of a level all of
@@ -16,6 +18,7 @@
  *
  * Parameters  those of ms_bfs_rows.cl, for values, and
  *             PYAPSP_BITS        1  words in a vector: 1, 2, 4, 8 or 16; a divisor of WORDS
+ *             PYAPSP_HELPS       0  1: cores write rows of others, for which they need a fence
  *
  * Cost      That of ms_bfs.cl, one launch. Memory for each core and source: 3 + (digits of n) bits
  *           for each vertex, but planes are touched only up to the digits of the longest distance.
@@ -30,7 +33,12 @@
 #endif
 #define WORDS PYAPSP_WORDS
 
+#ifndef PYAPSP_HELPS
+#define PYAPSP_HELPS 0
+#endif
+
 #include "all_pairs/sparse/ms_bfs_rows.h"
+#include "common/counters.h"
 
 /* The hint says that the code has vectors already. Without it one compiler puts work-items into the
  * lanes of vectors, though a group has only one, and is busy with that for a minute. */
@@ -49,9 +57,16 @@ typedef PYAPSP_JOIN(uint, PYAPSP_BITS) bits_t;
 #define ROW(array, v) ((array) + (size_t)(v) * VECTORS)
 #define VECTOR(k) _Pragma("unroll") for (int k = 0; k < VECTORS; k++)
 
-/* What all blocks have in common: the next block, and the largest number of levels. */
+/* What all blocks have in common: the next block, and the largest number of levels. Then for the
+ * block of each core, in a line of the caches: the strips that nobody has taken, the first source,
+ * and the number of levels. */
 #define BEGUN 0
 #define LEVELS 1
+#define BLOCK(state, core) ((state) + 16 * (1 + (core)))
+#define LEFT 0
+#define FIRST 1
+#define DEPTH 2
+#define STRIPS_OF(n) (((n) + STRIPS * V - 1) / (STRIPS * V))
 
 /* The arrays of a core. */
 typedef struct {
@@ -234,23 +249,45 @@ static inline int search(search_t *our, const int n, const size_t plane,
     return longest;
 }
 
-/* The rows of the sources `first` to `last` - 1, those of a block, and their predecessors, unless
- * `before` is null. */
-static inline void write_block(__global const uint *seen, __global const uint *planes,
+/* The rows of the sources `first` to `last` - 1, those of a block, for a strip of vertices from
+ * `from` on, and their predecessors, unless `before` is null. */
+static inline void write_strip(__global const uint *seen, __global const uint *planes,
                                __global const long *entering, __global const int *tails,
                                __global value_t *rows, __global int *before, const int n,
-                               const int first, const int last, const int levels)
+                               const int from, const int first, const int last, const int levels)
 {
     const int digits = 32 - clz(levels), fields = (32 - clz(levels + 1) + 3) / 4;
     const ulong plane = (ulong)n * WORDS;
-    for (int v = 0; v < n; v += STRIPS * V)
-        for (int s = first; s < last; s += 32)
-            write_rows(seen, planes, rows, n, v, (s - first) / 32, digits, plane, s, last, fields,
-                       MOST_FIELDS);
-    for (int v = 0; before && v < n; v++)
+    for (int s = first; s < last; s += 32)
+        write_rows(seen, planes, rows, n, from, (s - first) / 32, digits, plane, s, last, fields,
+                   MOST_FIELDS);
+    for (int v = from; before && v < min(from + STRIPS * V, n); v++)
         for (int s = first; s < last; s += 32)
             write_before(entering, tails, seen, planes, before, n, v, (s - first) / 32, digits,
                          plane, s, last);
+}
+
+/* Take strips of a block that was searched, whose arrays begin at `bits`, and write them, until none
+ * is left; return whether there was one. */
+static inline int write_strips(counters_t block, __global const bits_t *bits,
+                               __global const long *entering, __global const int *tails,
+                               __global value_t *rows, __global int *before, const int n,
+                               const int count, const int size)
+{
+    const size_t plane = (size_t)n * VECTORS;
+    int written = 0;
+    while (look(&block[LEFT]) > 0) {
+        const int left = atomic_dec(&block[LEFT]);
+        if (left <= 0)
+            break;
+        DEVICE_FENCE();
+        const int first = look(&block[FIRST]);
+        write_strip((__global const uint *)bits, (__global const uint *)(bits + 3 * plane),
+                    entering, tails, rows, before, n, (STRIPS_OF(n) - left) * STRIPS * V, first,
+                    min(first + size, count), look(&block[DEPTH]));
+        written = 1;
+    }
+    return written;
 }
 
 /* A group for each core. There are `count` sources in blocks of `size`, a multiple of 32; `digits`
@@ -263,9 +300,11 @@ __kernel ALONE void ms_bfs_blocks(__global const long *leaving, __global const i
                                   const int count, const int size, const int digits,
                                   const long few, const int longest)
 {
-    const size_t core = get_group_id(0), plane = (size_t)n * VECTORS;
-    __global bits_t *own = bits + core * (3 + digits) * plane;
-    __global int *ours = lists + core * 3 * n;
+    const int core = get_group_id(0), cores = get_num_groups(0);
+    const size_t plane = (size_t)n * VECTORS, all = (3 + digits) * plane;
+    __global bits_t *own = bits + core * all;
+    __global int *ours = lists + (size_t)core * 3 * n;
+    counters_t block = BLOCK(state, core);
     for (int first = atomic_inc(&state[BEGUN]) * size; first < count;
          first = atomic_inc(&state[BEGUN]) * size) {
         const int last = min(first + size, count);
@@ -280,7 +319,20 @@ __kernel ALONE void ms_bfs_blocks(__global const long *leaving, __global const i
         start(&our, n, sources + first, last - first, leaving, entering);
         const int levels = search(&our, n, plane, leaving, heads, entering, tails, few, longest);
         atomic_max(&state[LEVELS], levels);
-        write_block((__global const uint *)our.seen, (__global const uint *)our.planes, entering,
-                    tails, rows, before, n, first, last, levels);
+        put(&block[FIRST], first);
+        put(&block[DEPTH], levels);
+        DEVICE_FENCE();
+        put(&block[LEFT], STRIPS_OF(n));
+        write_strips(block, own, entering, tails, rows, before, n, count, size);
+    }
+    /* All blocks are begun, so that no core overwrites bits that others read. A core does not wait
+     * for strips: it would take the time of the cores that search, if there are fewer than groups. */
+    for (int helped = PYAPSP_HELPS; helped;) {
+        helped = 0;
+        for (int turn = 1; turn < cores; turn++) {
+            const int other = (core + turn) % cores;
+            helped |= write_strips(BLOCK(state, other), bits + other * all, entering, tails, rows,
+                                   before, n, count, size);
+        }
     }
 }

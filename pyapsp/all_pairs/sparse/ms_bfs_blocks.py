@@ -43,8 +43,8 @@ LINE = 16
 _PART = 3
 # Arrays of bits beside the planes, and lists of vertices: see the kernel file.
 _ARRAYS, _LISTS = 3, 3
-# Place of the largest number of levels in the state of the kernel.
-_LEVELS = 1
+# Place of the largest number of levels in the state of the kernel; numbers of the state of a core.
+_LEVELS, _LINE = 1, 16
 
 
 @dataclass(frozen=True)
@@ -110,8 +110,13 @@ def build_blocks(graph: Graph, options: AllPairsOptions, blocks: Blocks) -> Prog
     """Build the kernel, which searches and writes rows."""
     vertices = min(_PAGE // options.dtype.itemsize, _VERTICES)
     strips = vertices // vertices_of(graph, options.device)[0]
-    defines = row_defines(graph, options, blocks.words, strips) | {"PYAPSP_BITS": blocks.vector}
-    program = build(options.device, "all_pairs/sparse/ms_bfs.cpu.cl", defines)
+    capabilities = options.device.capabilities
+    helps = capabilities.device_scope_fence
+    defines = row_defines(graph, options, blocks.words, strips)
+    defines |= {"PYAPSP_BITS": blocks.vector, "PYAPSP_HELPS": int(helps)}
+    standard = capabilities.c_standard if helps else None
+    file = "all_pairs/sparse/ms_bfs.cpu.cl"
+    program = build(options.device, file, defines, standard=standard)
     return Programs(program, program)
 
 
@@ -140,7 +145,8 @@ class CoreSearches:
     ) -> int:
         """Compute the rows of some sources, and return the largest number of levels."""
         targets = [distances] if predecessors is None else [distances, predecessors]
-        arrays = aligned((sources.size,), np.int32), aligned((2,), np.int32)
+        places = _LINE * (1 + self._blocks.cores)
+        arrays = aligned((sources.size,), np.int32), aligned((places,), np.int32)
         vertices, state = arrays
         vertices[:], state[:] = sources, 0
         blocks, sizes = self._blocks, (self._n, np.int32(sources.size))
@@ -152,7 +158,7 @@ class CoreSearches:
             ]
             before = rows[-1] if predecessors is not None else None
             numbers = np.int32(blocks.size), np.int32(blocks.digits), self._few, self._longest
-            places = *self._scratch, own[1], own[0], rows[0], before
-            self._kernel(self._queue, (blocks.cores,), (1,), *self._arcs, *places, *sizes, *numbers)
+            memory = *self._scratch, own[1], own[0], rows[0], before
+            self._kernel(self._queue, (blocks.cores,), (1,), *self._arcs, *memory, *sizes, *numbers)
             hand_back(self._queue, own[1], state)
         return int(state[_LEVELS])

@@ -15,6 +15,7 @@ import pyapsp
 from pyapsp.all_pairs.sparse import ms_bfs_blocks, ms_bfs_rows
 from pyapsp.all_pairs.sparse.ms_bfs import MsBfs
 from pyapsp.all_pairs.sparse.ms_bfs_blocks import LINE, CoreSearches, blocks_of
+from pyapsp.base.host import aligned
 from pyapsp.device import model
 from pyapsp.device.kernels import Stopwatch
 from pyapsp.graph import Graph
@@ -57,6 +58,45 @@ def test_bits_are_those_of_shared_levels(shape, few, words, device, cores, monke
     shared = solve(SHAPES[shape], device, words)
     np.testing.assert_array_equal(result.distances, shared.distances)
     np.testing.assert_array_equal(result.predecessors, shared.predecessors)
+
+
+@pytest.mark.parametrize("fence", [True, False])
+@pytest.mark.parametrize("predecessors", [False, True])
+def test_cores_write_the_rows_of_others(predecessors, fence, device, cores, monkeypatch):
+    """The kernel runs again after the search, when no block is left and no row is written."""
+    if not (device.traits.scalar_groups and device.capabilities.device_scope_fence):
+        pytest.skip("cores do not search alone, or have no fence")
+    listed = dataclasses.replace(device.capabilities, device_scope_fence=fence)
+    monkeypatch.setitem(model._capabilities, device.handle, listed)
+    n, strip, made = 300, 64, []
+    monkeypatch.setattr(ms_bfs_blocks, "_VERTICES", strip)
+    monkeypatch.setattr(
+        ms_bfs_blocks, "aligned", lambda *about: made.append(aligned(*about)) or made[-1]
+    )
+    method, options = MsBfs(words=2), options_of(device, predecessors=predecessors)
+    solver = method.open(method.plan(arcs_of(5, n, 900), options), Stopwatch())
+    kernel, answer = solver._kernel, [np.empty((n, n), np.int32) for _ in range(1 + predecessors)]
+    expected, blocks = [], []
+
+    def twice(queue, *arguments):
+        kernel(queue, *arguments)
+        queue.finish()
+        state, expected[:] = made[1].reshape(1 + cores, -1), [each.copy() for each in answer]
+        assert (state[1:, 0] <= 0).all()
+        last = state[1:, 2] > 0  # cores whose bits are those of a block
+        blocks[:] = state[1:, 1][last]
+        state[1:, 0] = last * -(-n // strip)
+        for each in answer:
+            each[:] = -1
+        kernel(queue, *arguments)
+
+    monkeypatch.setattr(solver, "_kernel", twice)
+    solver.solve_block(np.arange(n), answer[0], answer[1] if predecessors else None)
+    assert blocks
+    for first in blocks:
+        some = slice(first, first + solver._blocks.size)
+        for each, right in zip(answer, expected, strict=True):
+            np.testing.assert_array_equal(each[some], right[some] if fence else -1)
 
 
 def test_the_form_is_that_of_cpus_and_of_rows(device, monkeypatch):
