@@ -13,8 +13,8 @@
  *           other: seen, frontier, next, and the planes of digits. At the start of a level all of
  *           `next` is 0, and so are the rows of the frontier that are not in its list. So no level
  *           clears a whole array.
- *           Three lists for each core: the vertices of the frontier, those of the next one, and
- *           those that may be incomplete, the only ones that a pull looks at.
+ *           After the bits of all cores, three lists for each: the vertices of the frontier, those of
+ *           the next one, and those that may be incomplete, the only ones that a pull looks at.
  *
  * Parameters  those of ms_bfs_rows.cl, for values, and
  *             PYAPSP_BITS        1  words in a vector: 1, 2, 4, 8 or 16; a divisor of WORDS
@@ -294,16 +294,16 @@ static inline int write_strips(counters_t block, __global const bits_t *bits,
  * planes for each core. */
 __kernel ALONE void ms_bfs_blocks(__global const long *leaving, __global const int *heads,
                                   __global const long *entering, __global const int *tails,
-                                  __global bits_t *bits, __global int *lists,
-                                  __global int *state, __global const int *sources,
-                                  __global value_t *rows, __global int *before, const int n,
-                                  const int count, const int size, const int digits,
-                                  const long few, const int longest)
+                                  __global bits_t *bits, __global int *state,
+                                  __global const int *sources, __global value_t *rows,
+                                  __global int *before, const int n, const int count,
+                                  const int size, const int digits, const long few,
+                                  const int longest)
 {
     const int core = get_group_id(0), cores = get_num_groups(0);
     const size_t plane = (size_t)n * VECTORS, all = (3 + digits) * plane;
     __global bits_t *own = bits + core * all;
-    __global int *ours = lists + (size_t)core * 3 * n;
+    __global int *ours = (__global int *)(bits + cores * all) + (size_t)core * 3 * n;
     counters_t block = BLOCK(state, core);
     for (int first = atomic_inc(&state[BEGUN]) * size; first < count;
          first = atomic_inc(&state[BEGUN]) * size) {

@@ -133,7 +133,7 @@ class MsBfs(TunableBlocks):
         words = parameters.integer("words")
         arcs = [8 * (graph.n + 1), 4 * graph.m] * (1 + graph.directed)
         if (division := _alone(graph, options, parameters)) is not None:
-            return [*arcs, *division.bytes(graph.n), 4 * division.launch(graph)]
+            return [*arcs, division.bytes(graph.n), 4 * division.launch(graph)]
         blocks = _blocks(graph, options, words)
         rows, sources = blocks * graph.n, blocks * words * _BITS
         pieces = graph.n + graph.m // _PIECE[options.device.traits.scalar_groups]

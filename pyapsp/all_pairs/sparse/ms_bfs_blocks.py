@@ -58,10 +58,10 @@ class Blocks:
     cores: int
     count: int  # the number of blocks
 
-    def bytes(self, n: int) -> list[int]:
-        """Return the bytes of the bits and of the lists of all cores."""
+    def bytes(self, n: int) -> int:
+        """Return the bytes of the bits and of the lists of all cores, which share a buffer."""
         bits = 4 * self.words * (_ARRAYS + self.digits)
-        return [self.cores * n * bits, self.cores * n * 4 * _LISTS]
+        return self.cores * n * (bits + 4 * _LISTS)
 
     def launch(self, graph: Graph) -> int:
         """Return the number of sources of a launch."""
@@ -101,9 +101,8 @@ def blocks_of(n: int, count: int, options: AllPairsOptions, words: int) -> Block
         cores=cores,
         count=blocks,
     )
-    needed = division.bytes(n)
     most = min(options.memory // _PART, device.capabilities.max_allocation)
-    return division if sum(needed) <= most else None
+    return division if division.bytes(n) <= most else None
 
 
 def build_blocks(graph: Graph, options: AllPairsOptions, blocks: Blocks) -> Programs:
@@ -133,7 +132,7 @@ class CoreSearches:
         entering = graph.reversed() if graph.directed else graph
         arcs = graph.indptr, graph.indices, entering.indptr, entering.indices
         self._arcs = [upload(self._queue, each, watch) for each in arcs]
-        self._scratch = [options.device.buffer(max(each, 4)) for each in blocks.bytes(graph.n)]
+        self._scratch = options.device.buffer(blocks.bytes(graph.n))
         self._n, self._few = np.int32(graph.n), np.int64(_FEW)
         self._longest = np.int32(longest_of(options, graph.n))
         types = [options.dtype, *[np.dtype(np.int32)] * options.predecessors]
@@ -158,7 +157,7 @@ class CoreSearches:
             ]
             before = rows[-1] if predecessors is not None else None
             numbers = np.int32(blocks.size), np.int32(blocks.digits), self._few, self._longest
-            memory = *self._scratch, own[1], own[0], rows[0], before
+            memory = self._scratch, own[1], own[0], rows[0], before
             self._kernel(self._queue, (blocks.cores,), (1,), *self._arcs, *memory, *sizes, *numbers)
             hand_back(self._queue, own[1], state)
         return int(state[_LEVELS])

@@ -205,7 +205,7 @@ def test_cores_share_levels_where_memory_is_short(device, cores):
     graph = line(2000)
     options = options_of(device)
     if device.traits.scalar_groups:
-        needed = 3 * sum(blocks_of(2000, 320, options, 8).bytes(2000))
+        needed = 3 * blocks_of(2000, 320, options, 8).bytes(2000)
         short = dataclasses.replace(options, memory_limit=needed - 3)
         assert blocks_of(2000, 320, short, 8) is None
         enough = dataclasses.replace(options, memory_limit=needed)
