@@ -6,7 +6,7 @@
  *           takes the next block of sources, searches it, and writes its rows while its bits are in
  *           the cache. Only one core writes to them, so that no operation on bits is atomic. Some
  *           cores search while others write, so that they use the memory in turns. A core that
- *           finds no block any more writes strips of the rows of others: with 16 cores there is
+ *           finds no block any more writes parts of the rows of others: with 16 cores there is
  *           often a block for each, and cores begin and end at different times.
  *
  * Layout    Rows of WORDS words for each vertex and core, as in ms_bfs.cl, in one array after the
@@ -58,8 +58,8 @@ typedef PYAPSP_JOIN(uint, PYAPSP_BITS) bits_t;
 #define VECTOR(k) _Pragma("unroll") for (int k = 0; k < VECTORS; k++)
 
 /* What all blocks have in common: the next block, and the largest number of levels. Then for the
- * block of each core, in a line of the caches: the strips that nobody has taken, the first source,
- * and the number of levels. */
+ * block of each core, in a line of the caches: the parts of its rows that nobody has taken, the
+ * first source, and the number of levels. */
 #define BEGUN 0
 #define LEVELS 1
 #define BLOCK(state, core) ((state) + 16 * (1 + (core)))
@@ -249,30 +249,35 @@ static inline int search(search_t *our, const int n, const size_t plane,
     return longest;
 }
 
-/* The rows of the sources `first` to `last` - 1, those of a block, for a strip of vertices from
- * `from` on, and their predecessors, unless `before` is null. */
-static inline void write_strip(__global const uint *seen, __global const uint *planes,
-                               __global const long *entering, __global const int *tails,
-                               __global value_t *rows, __global int *before, const int n,
-                               const int from, const int first, const int last, const int levels)
+/* Write a part of a block, the sources `first` to `last` - 1: the rows of a strip of vertices, or in
+ * parts from STRIPS_OF(n) on their predecessors. */
+static inline void write_part(const int part, __global const uint *seen,
+                              __global const uint *planes, __global const long *entering,
+                              __global const int *tails, __global value_t *rows,
+                              __global int *before, const int n, const int first, const int last,
+                              const int levels)
 {
     const int digits = 32 - clz(levels), fields = (32 - clz(levels + 1) + 3) / 4;
+    const int from = part % STRIPS_OF(n) * STRIPS * V;
     const ulong plane = (ulong)n * WORDS;
-    for (int s = first; s < last; s += 32)
-        write_rows(seen, planes, rows, n, from, (s - first) / 32, digits, plane, s, last, fields,
-                   MOST_FIELDS);
-    for (int v = from; before && v < min(from + STRIPS * V, n); v++)
+    if (part < STRIPS_OF(n)) {
+        for (int s = first; s < last; s += 32)
+            write_rows(seen, planes, rows, n, from, (s - first) / 32, digits, plane, s, last,
+                       fields, MOST_FIELDS);
+        return;
+    }
+    for (int v = from; v < min(from + STRIPS * V, n); v++)
         for (int s = first; s < last; s += 32)
             write_before(entering, tails, seen, planes, before, n, v, (s - first) / 32, digits,
                          plane, s, last);
 }
 
-/* Take strips of a block that was searched, whose arrays begin at `bits`, and write them, until none
- * is left; return whether there was one. */
-static inline int write_strips(counters_t block, __global const bits_t *bits,
-                               __global const long *entering, __global const int *tails,
-                               __global value_t *rows, __global int *before, const int n,
-                               const int count, const int size)
+/* Take parts of a block that was searched, whose arrays begin at `bits`, and write them, until none
+ * of the `parts` is left; return whether there was one. */
+static inline int write_parts(counters_t block, __global const bits_t *bits, const int parts,
+                              __global const long *entering, __global const int *tails,
+                              __global value_t *rows, __global int *before, const int n,
+                              const int count, const int size)
 {
     const size_t plane = (size_t)n * VECTORS;
     int written = 0;
@@ -282,9 +287,9 @@ static inline int write_strips(counters_t block, __global const bits_t *bits,
             break;
         DEVICE_FENCE();
         const int first = look(&block[FIRST]);
-        write_strip((__global const uint *)bits, (__global const uint *)(bits + 3 * plane),
-                    entering, tails, rows, before, n, (STRIPS_OF(n) - left) * STRIPS * V, first,
-                    min(first + size, count), look(&block[DEPTH]));
+        write_part(parts - left, (__global const uint *)bits,
+                   (__global const uint *)(bits + 3 * plane), entering, tails, rows, before, n,
+                   first, min(first + size, count), look(&block[DEPTH]));
         written = 1;
     }
     return written;
@@ -301,6 +306,7 @@ __kernel ALONE void ms_bfs_blocks(__global const long *leaving, __global const i
                                   const int longest)
 {
     const int core = get_group_id(0), cores = get_num_groups(0);
+    const int parts = before ? 2 * STRIPS_OF(n) : STRIPS_OF(n);
     const size_t plane = (size_t)n * VECTORS, all = (3 + digits) * plane;
     __global bits_t *own = bits + core * all;
     __global int *ours = (__global int *)(bits + cores * all) + (size_t)core * 3 * n;
@@ -322,17 +328,17 @@ __kernel ALONE void ms_bfs_blocks(__global const long *leaving, __global const i
         put(&block[FIRST], first);
         put(&block[DEPTH], levels);
         DEVICE_FENCE();
-        put(&block[LEFT], STRIPS_OF(n));
-        write_strips(block, own, entering, tails, rows, before, n, count, size);
+        put(&block[LEFT], parts);
+        write_parts(block, own, parts, entering, tails, rows, before, n, count, size);
     }
     /* All blocks are begun, so that no core overwrites bits that others read. A core does not wait
-     * for strips: it would take the time of the cores that search, if there are fewer than groups. */
+     * for parts: it would take the time of the cores that search, if there are fewer than groups. */
     for (int helped = PYAPSP_HELPS; helped;) {
         helped = 0;
         for (int turn = 1; turn < cores; turn++) {
             const int other = (core + turn) % cores;
-            helped |= write_strips(BLOCK(state, other), bits + other * all, entering, tails, rows,
-                                   before, n, count, size);
+            helped |= write_parts(BLOCK(state, other), bits + other * all, parts, entering, tails,
+                                  rows, before, n, count, size);
         }
     }
 }

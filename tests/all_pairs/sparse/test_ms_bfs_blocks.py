@@ -85,7 +85,7 @@ def test_cores_write_the_rows_of_others(predecessors, fence, device, cores, monk
         assert (state[1:, 0] <= 0).all()
         last = state[1:, 2] > 0  # cores whose bits are those of a block
         blocks[:] = state[1:, 1][last]
-        state[1:, 0] = last * -(-n // strip)
+        state[1:, 0] = last * -(-n // strip) * (1 + predecessors)
         for each in answer:
             each[:] = -1
         kernel(queue, *arguments)
