@@ -207,7 +207,8 @@ def test_a_queue_ends_its_commands_before_it_is_deleted(device):
                 sum[0] = native_sin(sum[0] + step);
         }
     """
-    kernel, memory = cl.Program(device.context, source).build().slow, device.buffer(4)
+    program = cl.Program(device.context, source).build(cache_dir=False)
+    kernel, memory = program.slow, device.buffer(4)
     queue = device.queue()
     event = kernel(queue, (1,), None, memory, np.int32(10**7))
     queue.flush()

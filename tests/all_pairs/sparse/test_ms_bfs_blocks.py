@@ -233,13 +233,14 @@ def test_blocks_have_about_the_same_number_of_sources(words, count, device, core
     assert (blocks.size - 32) * rounds * cores < count
 
 
-@pytest.mark.parametrize(("words", "most"), [({}, LINE), ({"words": 64}, 64)])
-def test_rows_are_a_line_wide_unless_the_caller_says_more(words, most, device):
+@pytest.mark.parametrize("words", [{}, {"words": 64}])
+def test_rows_are_at_most_a_line_wide_unless_the_caller_says_more(words, device):
     graph = arcs_of(9, 2048, 4000)
     method = pyapsp.method("ms-bfs", **words)
     result = pyapsp.solve(graph, method, dtype="int32", device=device)
     if device.traits.scalar_groups:
-        assert result.stats["parameters"] == {"words": most}
+        used = result.stats["parameters"]["words"]
+        assert used == 64 if words else used <= LINE
     assert_solves(graph, result, device)
 
 
