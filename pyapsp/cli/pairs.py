@@ -38,7 +38,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Search, and print or write the table."""
     import pyapsp
+    from pyapsp.base.errors import ParameterError
 
+    if arguments.sources is None and arguments.targets is None:
+        raise ParameterError("pairs needs --sources or --targets, or both")
     graph = checked_graph(arguments, *TABLES)
     sources, targets = ends_of(arguments, graph)
     tails, heads = (each[0] if len(each) == 1 else each for each in (sources, targets))

@@ -144,7 +144,7 @@ def read_pieces(
     for name, value in options.items():
         if name not in known:
             allowed = ("variables", "exclude", "format", "dtype", *known)
-            rule = f"one of {', '.join(allowed)} for such a file"
+            rule = f"absent for such a file, which has {', '.join(allowed)}"
             raise ParameterError.of(name, "read_trace", rule, value)
     part = tables.Part(
         instants,

@@ -81,6 +81,14 @@ def test_pairs(graph, capsys):
     assert "--targets" in capsys.readouterr().err
 
 
+def test_pairs_of_nothing(graph, capsys):
+    """Not each vertex with itself."""
+    assert main(["pairs", graph]) == 2
+    assert "pairs needs --sources or --targets" in capsys.readouterr().err
+    assert main(["pairs", graph, "--sources", "a"]) == 0
+    assert capsys.readouterr().out.count("\n") == 5
+
+
 def test_distances(graph, tmp_path, capsys):
     (tmp_path / "from.txt").write_text("d a\n")
     words = ["distances", graph, "--sources", "@from.txt", "--targets", "c", "d"]
