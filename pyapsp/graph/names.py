@@ -11,12 +11,56 @@ from pyapsp.base.errors import GraphError, ParameterError
 from pyapsp.graph.model import Graph
 from pyapsp.graph.validation import vertex
 
-__all__ = ["Vertex", "Vertices", "check_savable", "named", "numbered", "place_of"]
+__all__ = [
+    "Vertex",
+    "Vertices",
+    "check_order",
+    "check_savable",
+    "named",
+    "numbered",
+    "place_of",
+]
+
+# Names of rows that a message shows.
+_SHOWN = 4
 
 #: A vertex: its number, or its label if that is text.
 Vertex: TypeAlias = int | str
 #: What functions take as vertices: one or several, by their numbers or by their labels.
 Vertices: TypeAlias = Vertex | Sequence[int] | Sequence[str] | np.ndarray
+
+
+def check_order(
+    values: object, axis: int, labels: np.ndarray | None, n: int, owner: str, name: str
+) -> None:
+    """Raise an error for values of pandas that have the names of other vertices.
+
+    They are taken in their order, as those of any array.
+
+    Parameters
+    ----------
+    values : array_like
+    axis : int
+        Along which there is a value for each vertex.
+    labels : ndarray or None
+    n : int
+        The labels of the vertices, and their number.
+    owner, name : str
+        The function and the argument, for messages.
+
+    Raises
+    ------
+    ParameterError
+        The names are neither 0..n-1 nor the labels, in this order.
+    """
+    axes = getattr(values, "axes", None)  # of a column or a frame of pandas
+    if not isinstance(axes, list) or axis >= len(axes):
+        return
+    found: list[Hashable] = list(axes[axis])
+    known = None if labels is None else labels.tolist()
+    if len(found) == n and found not in (list(range(n)), known):
+        rule = "in the order of the vertices, with an index of their labels or without one"
+        raise ParameterError.of(name, owner, rule, found[:_SHOWN])
 
 
 def check_savable(labels: np.ndarray | None, name: str, result: str) -> None:

@@ -13,6 +13,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from pyapsp.base.errors import CapabilityError, GraphError, ParameterError
+from pyapsp.graph.names import check_order
 from pyapsp.graph.validation import is_real, real
 from pyapsp.matching.network import Network, distinct_labels
 
@@ -194,6 +195,8 @@ def similarities(
     ParameterError
         The shape is wrong, an entry is not from 0 to 1, or so is the threshold.
     """
+    for axis, network in enumerate((query, target)):
+        check_order(values, axis, network.vertices, network.n, "match", "similarity")
     try:
         matrix = real(values, "similarities").astype(np.float64)
     except GraphError as error:

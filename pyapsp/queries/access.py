@@ -12,6 +12,7 @@ from scipy.sparse import csr_array
 from pyapsp.base.errors import ParameterError
 from pyapsp.device import DeviceLike
 from pyapsp.graph import GraphLike, Vertices, Weight
+from pyapsp.graph.names import check_order
 from pyapsp.graph.validation import array
 from pyapsp.paths import vertices_or_all
 from pyapsp.queries.range_rows import RangeRows
@@ -86,7 +87,8 @@ def accessibility(
     graph, cutoff, sources, directed, weight, device, memory_limit, progress
         As for `within`.
     opportunities : (n,) or (n, c) array_like of numbers
-        What is at each vertex, for instance its shops, or its jobs of c kinds.
+        What is at each vertex, for instance its shops, or its jobs of c kinds. The index of a
+        column of pandas is that of the rows, or has the labels of the vertices in their order.
     decay : callable, optional
         Called with an array of distances, returns for each, whatever the others are, a factor of
         what is there. How many distances come together may differ from run to run. None: 1.
@@ -102,7 +104,8 @@ def accessibility(
     Raises
     ------
     ParameterError
-        If the opportunities are no such array, or `decay` returns something else.
+        If the opportunities are no such array or have another index, or `decay` returns something
+        else.
     PyApspError
         As `within`.
 
@@ -123,6 +126,7 @@ def accessibility(
         rule = f"numbers of shape ({graph.n},) or ({graph.n}, c)"
         got = f"{there.dtype} of shape {there.shape}"
         raise ParameterError.of("opportunities", owner, rule, got)
+    check_order(opportunities, 0, graph.labels, graph.n, owner, "opportunities")
     if decay is not None and not callable(decay):
         raise ParameterError.of("decay", owner, "a function of distances", decay)
     there, chosen = there.astype(np.float64), vertices_or_all(graph, sources, owner)

@@ -7,6 +7,7 @@ import itertools
 
 import networkx as nx
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import chisquare
 
@@ -438,3 +439,15 @@ def test_labels_that_differ_in_their_type_alone(device):
         search(Network.from_edges([(0, 1)], [7, 8]), texts, device=device)
     # similarities do not look at labels
     match(Network.from_edges([], [1]), texts, similarity=np.ones((1, 3)), device=device)
+
+
+def test_similarities_of_pandas_are_in_the_order_of_the_vertices(device):
+    query = Network.from_edges([(0, 1)], "XY", vertices=["p", "q"])
+    target = Network.from_edges([(0, 1), (1, 2)], "ABC", vertices=["a", "b", "c"])
+    values = pd.DataFrame([[1, 0, 0], [0, 1, 0]], ["p", "q"], ["a", "b", "c"], float)
+    best = {"p": "a", "q": "b"}
+    for same in (values, values.to_numpy(), values.reset_index(drop=True)):
+        assert match(query, target, similarity=same, device=device).best == best
+    for other in (values.loc[["q", "p"]], values[["c", "b", "a"]]):
+        with pytest.raises(ParameterError, match=r"'similarity' .* in the order of the vertices"):
+            match(query, target, similarity=other, device=device)

@@ -655,7 +655,7 @@ def test_tables_are_read_whole_and_in_part(suffix, tmp_path):
     assert list(columns(read_trace(path, variables=["n", "p"]))) == ["p", "n"]
     with pytest.raises(ParameterError, match="no variable 'q'"):
         read_trace(path, variables=["q"])
-    with pytest.raises(ParameterError, match=r"'clock' .* absent for such a file, which has variab"):
+    with pytest.raises(ParameterError, match=r"'clock' .* absent for such a file, which has"):
         read_trace(path, clock="p")
     path.write_bytes(path.read_bytes()[:-7] if suffix != ".csv" else b"a,b\n1,2,3\n")
     with pytest.raises(FormatError):

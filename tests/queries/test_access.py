@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas
 import pytest
 from scipy.sparse import csgraph
 
@@ -60,3 +61,24 @@ def test_wrong_arguments(device):
         pyapsp.reach(graph, cutoff=-1)
     with pytest.raises(NegativeWeightError, match="reach needs non-negative weights"):
         pyapsp.reach(Graph.from_arcs(2, [0], [1], [-1]), device=device)
+
+
+def test_opportunities_of_pandas_are_in_the_order_of_the_vertices(device):
+    """Of an index with labels in another order, values would be at other vertices."""
+    edges = pandas.DataFrame({"source": ["a", "b"], "target": ["b", "c"], "weight": [1, 1]})
+    right = [11, 110, 100]
+    for values in (
+        pandas.Series([1, 10, 100]),
+        pandas.Series({"a": 1, "b": 10, "c": 100}),
+        pandas.Series([1, 10, 100], index=[0, 1, 2]),
+    ):
+        assert pyapsp.accessibility(edges, values, 1, device=device).tolist() == right
+        frame = pandas.DataFrame({"shops": values, "jobs": values})
+        assert pyapsp.accessibility(edges, frame, 1, device=device)[:, 1].tolist() == right
+    for values in (
+        pandas.Series({"c": 100, "b": 10, "a": 1}),
+        pandas.DataFrame({"shops": {"b": 10, "a": 1, "c": 100}}),
+        pandas.Series([1, 10, 100], index=[2, 1, 0]),
+    ):
+        with pytest.raises(ParameterError, match=r"'opportunities' .* order of the vertices"):
+            pyapsp.accessibility(edges, values, 1, device=device)
