@@ -57,7 +57,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--tolerance",
         type=float,
         metavar="TOLERANCE",
-        default=1e-6,
         help="absolute and relative tolerance of dopri5 (default: 1e-6)",
     )
     parser.add_argument(
@@ -125,7 +124,7 @@ def run(arguments: argparse.Namespace) -> int:
             parameters=parameters,
             engine=arguments.engine,
             dtype="float32" if arguments.single else "float64",
-            tolerances=(arguments.tolerance, arguments.tolerance),
+            tolerances=None if arguments.tolerance is None else (arguments.tolerance,) * 2,
             device=arguments.device,
             progress=None if progress is None else progress.steps,
             checkpoint=arguments.snapshot,

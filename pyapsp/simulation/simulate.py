@@ -35,6 +35,8 @@ __all__ = ["ENGINES", "simulate"]
 
 #: How expressions are evaluated.
 ENGINES = ("translator", "interpreter", "host")
+# The absolute and the relative tolerance of a step by default.
+_TOLERANCES = 1e-6, 1e-6
 _STEPS = 2**53  # a float64 counts no further
 
 
@@ -50,7 +52,7 @@ def simulate(
     engine: str = "translator",
     optimise: Optimisations | None = None,
     dtype: str = "float64",
-    tolerances: tuple[float, float] = (1e-6, 1e-6),
+    tolerances: tuple[float, float] | None = None,
     readback: int | None = None,
     device: Device | str | int | None = None,
     progress: Callable[[int, int], None] | None = None,
@@ -86,8 +88,8 @@ def simulate(
         Default: all.
     dtype : {"float64", "float32"}
         Number type.
-    tolerances : tuple of float
-        Absolute and relative tolerance of a step, for "dopri5".
+    tolerances : tuple of float, optional
+        Absolute and relative tolerance of a step, for "dopri5" alone; 1e-6 by default.
     readback : int, optional
         Steps after which outputs are read from the device.
     device : Device, str or int, optional
@@ -347,7 +349,7 @@ def _plan(
     method: str,
     every: int,
     readback: int | None,
-    tolerances: tuple[float, float],
+    tolerances: tuple[float, float] | None,
 ) -> Plan:
     for name, value in (("duration", duration), ("step", step)):
         if not is_real(value) or not 0 < value < math.inf or value > sys.float_info.max:
@@ -363,6 +365,10 @@ def _plan(
     if adaptive and system.resets:
         rule = "'euler' or 'rk4' for a model that resets states after a step"
         raise ParameterError.of("method", "simulate", rule, method)
+    if tolerances is None:
+        tolerances = _TOLERANCES
+    elif not adaptive:
+        raise ParameterError.of("tolerances", "simulate", f"None for {method}", tolerances)
     pair = isinstance(tolerances, Sequence) and len(tolerances) == 2
     if not pair or not all(is_real(each) and 0 < each < math.inf for each in tolerances):
         raise ParameterError.of("tolerances", "simulate", "two positive numbers", tolerances)

@@ -84,6 +84,7 @@ def test_a_choice_that_is_no_text(name, call, value, device):
         ("k", lambda: pyapsp.nearest(GRAPH, [0], 10**30)),
         ("edge_factor", lambda: generators.rmat(4, 10**30)),
         ("output", lambda: _simulated(output=np.array(2))),
+        ("tolerances", lambda: _simulated(tolerances=(1e-3, 1e-3))),
         ("similarity", lambda: match_many([_pair()], _pair(), similarity=np.array(2))),
         ("options", lambda: probabilities(_pair(), _pair(), seed=3)),
         ("options", lambda: probabilities(_pair(), _pair(), rounds=3)),
