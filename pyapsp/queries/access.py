@@ -135,10 +135,12 @@ def accessibility(
     for some, block in rows.blocks():
         factors = np.ones(block.costs.size)
         if decay is not None:
-            factors = np.asarray(decay(block.costs.copy()), np.float64)
-            if factors.shape != block.costs.shape:
-                rule = f"a function that returns shape {block.costs.shape} for it"
-                raise ParameterError.of("decay", owner, rule, factors.shape)
+            factors = array("the factors of decay", decay(block.costs.copy()))
+            if factors.dtype.kind not in "biuf" or factors.shape != block.costs.shape:
+                rule = f"a function that returns numbers of shape {block.costs.shape} for it"
+                got = f"{factors.dtype} of shape {factors.shape}"
+                raise ParameterError.of("decay", owner, rule, got)
+            factors = factors.astype(np.float64)
         starts = np.append(0, np.cumsum(block.lengths))
         shape = block.lengths.size, graph.n
         sums[some] = csr_array((factors, block.vertices, starts), shape=shape) @ there

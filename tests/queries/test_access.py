@@ -55,8 +55,12 @@ def test_wrong_arguments(device):
         pyapsp.accessibility(graph, ["a"] * 60, 3, device=device)
     with pytest.raises(ParameterError, match="a function of distances"):
         pyapsp.accessibility(graph, np.ones(60), 3, decay=0.5, device=device)
-    with pytest.raises(ParameterError, match="returns shape"):
+    with pytest.raises(ParameterError, match="returns numbers of shape"):
         pyapsp.accessibility(graph, np.ones(60), 3, decay=lambda d: 1.0, device=device)
+    # the real part, and numbers in texts
+    for decay in (lambda d: d * 1j, lambda d: d.astype(str)):
+        with pytest.raises(ParameterError, match="returns numbers of shape"):
+            pyapsp.accessibility(graph, np.ones(60), 3, decay=decay, device=device)
     with pytest.raises(ParameterError, match="'cutoff' parameter of reach must"):
         pyapsp.reach(graph, cutoff=-1)
     with pytest.raises(NegativeWeightError, match="reach needs non-negative weights"):

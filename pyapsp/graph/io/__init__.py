@@ -70,9 +70,9 @@ def read(
     directed : bool, optional
         None: the file decides. Symmetric ``.mtx`` files and ``.graph`` files are undirected,
         ``.npz`` files have the direction of the saved graph, edge lists may have a column ``Type``
-        or ``directed`` or a first comment with it, and all other files are directed. False makes the graph
-        undirected; each edge gets the smaller weight of its two arcs. True makes it directed, with
-        two arcs for each edge.
+        or ``directed`` or a first comment with it, and all other files are directed. False makes
+        the graph undirected; each edge gets the smaller weight of its two arcs. True makes it
+        directed, with two arcs for each edge.
     weight : str or None, optional
         The name of the column with the weight, for edge lists with a header. None: all weights
         are 1. By default the file decides.

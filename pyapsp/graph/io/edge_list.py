@@ -45,11 +45,11 @@ def read(source: Source, *, weighted: bool | str | None = None) -> ArcList:
     """Read arcs; the vertices 0..n-1 are the ids in sorted order, and the ids become the labels.
 
     It is undirected if a first comment (``# Undirected graph`` of SNAP, ``% sym`` of KONECT) or a
-    column ``Type`` (Gephi) or ``directed`` says so, and directed otherwise. In a file with directed and undirected
-    arcs, the reverses of the undirected arcs are added. With the columns ``cost`` and
-    ``reverse_cost`` (pgRouting) each row is an arc and its reverse, each with its own cost; where a
-    cost is negative, there is no arc. Instead of a weight there may be the attributes of an arc, as
-    NetworkX writes them: ``{'weight': 4}``.
+    column ``Type`` (Gephi) or ``directed`` says so, and directed otherwise. In a file with directed
+    and undirected arcs, the reverses of the undirected arcs are added. With the columns ``cost``
+    and ``reverse_cost`` (pgRouting) each row is an arc and its reverse, each with its own cost;
+    where a cost is negative, there is no arc. Instead of a weight there may be the attributes of an
+    arc, as NetworkX writes them: ``{'weight': 4}``.
 
     Parameters
     ----------
