@@ -13,6 +13,7 @@ from pyapsp.dynamic.calls import Run
 from pyapsp.dynamic.ranks import katz, pagerank
 from pyapsp.dynamic.rows import CsrRows, Rows, RowsLike, rows_of
 from pyapsp.graph import Weight, validation
+from pyapsp.graph.names import check_order
 
 __all__ = [
     "SEMIRINGS",
@@ -155,7 +156,8 @@ def spmv(
     GraphError
         `x` has another shape.
     ParameterError
-        `x` is of another type, or of integers though the weights are floats.
+        `x` is of another type, or of integers though the weights are floats; or it is a column of
+        pandas whose index has other vertices, or in another order.
     PrecisionError
         A sum may not fit into the integer type: in "plus-times" the absolute values of the products
         of a row add up to more than it holds; in "min-plus" a sum is too small.
@@ -166,6 +168,7 @@ def spmv(
     vector = vector.astype(vector.dtype.newbyteorder("="), copy=False)
     if vector.shape != (rows.n,):
         raise GraphError(f"a vector of shape {vector.shape} does not go with {rows.n} vertices")
+    check_order(x, 0, rows.labels, rows.n, "spmv", "x")
     value = _value(rows, vector)
     defines: dict[str, str | int] = {
         "PYAPSP_VALUE": value,

@@ -55,6 +55,8 @@ class Rows(ABC):
         Whether every edge is known to have its reverse.
     there : (n,) bool ndarray
         Which numbers are vertices; the others were deleted.
+    labels : (n,) ndarray or None
+        Of a graph-like object: the labels of its vertices.
     """
 
     device: Device
@@ -63,6 +65,7 @@ class Rows(ABC):
     m: int
     symmetric: bool
     there: NDArray[np.bool_]
+    labels: np.ndarray | None = None
 
     @property
     @abstractmethod
@@ -242,6 +245,7 @@ class CsrRows(_Compressed):
             values,
             not source.directed,
         )
+        self.labels = source.labels
 
 
 #: A graph whose rows kernels can read.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import networkx as nx
 import numpy as np
+import pandas
 import pytest
 from scipy.sparse import csgraph
 
@@ -300,3 +301,15 @@ def test_the_weight_has_a_name_where_weights_are_used(device):
         ):
             with pytest.raises(ParameterError, match=r"'weight'.* absent for what has its weights"):
                 call()
+
+
+def test_a_vector_of_pandas_is_in_the_order_of_the_vertices(device):
+    edges = pandas.DataFrame({"source": ["a", "b"], "target": ["b", "c"], "weight": [1, 1]})
+    for x in (pandas.Series([1.0, 2, 4]), pandas.Series({"a": 1.0, "b": 2, "c": 4})):
+        assert analytics.spmv(edges, x).tolist() == [2, 4, 0]
+    for x in (pandas.Series({"c": 1.0, "b": 2, "a": 4}), pandas.Series([1.0, 2, 4], [2, 1, 0])):
+        with pytest.raises(ParameterError, match=r"'x' .* order of the vertices"):
+            analytics.spmv(edges, x)
+    held = Hornet.from_graph(edges, device=device)
+    with pytest.raises(ParameterError, match=r"'x' .* order of the vertices"):
+        analytics.spmv(held, pandas.Series([1.0, 2, 4], [2, 1, 0]))
