@@ -198,6 +198,7 @@ def test_a_call_makes_no_queue(call, device, monkeypatch):
     call(graph)
 
 
+@pytest.mark.filterwarnings("ignore:Non-empty compiler output")
 def test_a_queue_ends_its_commands_before_it_is_deleted(device):
     """Else the memory of a buffer, which is freed later, could still be used by them."""
     source = """
