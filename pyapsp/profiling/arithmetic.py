@@ -72,7 +72,7 @@ def latency() -> Shape:
 
 
 def arithmetic(device: Device, names: tuple[str, ...] = tuple(OPERATIONS)) -> Iterator[Prepare]:
-    """Yield throughput and latency of operations.
+    """Yield throughput and latency of operations, and on a CPU the throughput of one core.
 
     Parameters
     ----------
@@ -84,7 +84,10 @@ def arithmetic(device: Device, names: tuple[str, ...] = tuple(OPERATIONS)) -> It
         operation = OPERATIONS[name]
         if operation.dtype == "float64" and not device.capabilities.fp64:
             continue
-        yield partial(chains, device, operation, throughput(device, operation), "throughput")
+        shape = throughput(device, operation)
+        yield partial(chains, device, operation, shape, "throughput")
+        if device.traits.scalar_groups:
+            yield partial(chains, device, operation, replace(shape, groups=1), "core throughput")
         yield partial(chains, device, operation, latency(), "latency")
 
 

@@ -56,7 +56,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class Core:
-    """What a core of a processor needs for an operation, in seconds, while all cores work."""
+    """What a core of a processor needs for an operation, in seconds."""
 
     scalar: float  # an operation of single values, as kernels of graphs have them
     vectors: Mapping[str, float]  # an operation of an element of a full vector, by class
@@ -75,6 +75,12 @@ class Core:
     # Bytes that are read at random, and how long the value of a load takes.
     loads: tuple[tuple[float, float], ...] = ()
     chained: float = 0.0  # an operation of single values that waits for the one before
+    # Seconds that a launch takes one core, and how many times faster it is with all cores.
+    cores: tuple[tuple[float, float], ...] = ()
+
+    def together(self, seconds: float, units: int) -> float:
+        """Return how many cores take part in a launch that takes one of them so long."""
+        return _at_size(self.cores, seconds) if self.cores else float(units)
 
     def far_seconds(self, size: float) -> float:
         """Return what a load at random from so many bytes needs beyond one from the first cache."""
@@ -214,10 +220,13 @@ _WRONG = 0.5
 
 
 def _core(rows: _Rows, units: int) -> Core:
-    """Return what a core needs for operations, of which all cores together do so many a second."""
+    """Return what a core needs for operations; most benchmarks are of one core."""
 
     def each(benchmark: str, **where: str) -> float:
-        return units * _inverse(rows.rate(benchmark, **where))
+        return _inverse(rows.rate(benchmark, **where))
+
+    def of_units(benchmark: str, **where: str) -> float:
+        return units * each(benchmark, **where)
 
     scalar, wrong = each("scalar code"), each("branches", ways="random")
     gathers = rows.curve("gather", "bytes")
@@ -231,18 +240,21 @@ def _core(rows: _Rows, units: int) -> Core:
     barrier = min((1 / (rate * items) for items, rate in barriers), default=0.0)
     saved = rows.curve("saved values", "bytes")
     many = rows.curve("saved values", "of a work-item")
+    launches = rows.curve("cores", "operations")
+    cores = tuple((number * scalar, max(rate * scalar, 1.0)) for number, rate in launches)
     return Core(
         scalar,
-        {name: each("throughput", operation=op) for name, op in _CLASSES.items()},
+        {name: each("core throughput", operation=op) for name, op in _CLASSES.items()},
         max(wrong - each("branches", ways="one"), 0.0) / _WRONG,
-        tuple((size, units / rate - units / near) for size, rate in gathers),
+        tuple((size, 1 / rate - 1 / near) for size, rate in gathers),
         each("atomic additions", memory="global", counters=_EACH),
         barrier,
-        each("groups"),
-        max(each("shared word", counters="one") - each("shared word", counters=_EACH), 0.0),
+        each("groups") * (cores[-1][1] if cores else units),
+        max(of_units("shared word", counters="one") - of_units("shared word", counters=_EACH), 0.0),
         tuple((size, max(1 / rate - barrier / many[0][0], 0.0)) for size, rate in saved),
         tuple((size, 1 / rate) for size, rate in rows.curve("latency of loads", "bytes")),
-        _inverse(rows.rate("latency", operation="i32.add")),
+        each("latency", operation="i32.add"),
+        cores,
     )
 
 
@@ -263,7 +275,7 @@ def _of_line(points: Sequence[tuple[float, float]]) -> float:
 def _at_size(points: Sequence[tuple[float, float]], size: float) -> float:
     """Return a value between points, whose first number is a size."""
     sizes, values = zip(*points, strict=True)
-    return float(np.interp(np.log(max(size, 1.0)), np.log(sizes), values))
+    return float(np.interp(np.log(max(size, sizes[0])), np.log(sizes), values))
 
 
 def _inverse(rate: float) -> float:

@@ -6,8 +6,9 @@ operations are of single values, and their branches follow the data.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
+from statistics import median
 
 import numpy as np
 import pyopencl as cl
@@ -30,13 +31,16 @@ _ROWS, _LENGTH, _VALUES = 64, 8, 1024
 _OF_HEAD, _OF_ROW, _OF_ROUND = 8, 8, 5
 _FACTOR, _SUMMAND = 1664525, 1013904223
 _STARTED = 32  # groups of a round
+# Rounds of a group in launches that are divided among the cores: 0.05 to 4 ms for one core.
+_OF_LAUNCH = (8, 32, 128, 512)
+_LAUNCHES = 8  # of which the median is taken
 _MARKS = 4096
 _TURNS = 1024  # of a loop
 _JUMP = r"j(?!mp)\w+"
 
 
 def control(device: Device) -> Iterator[Prepare]:
-    """Yield the benchmarks of scalar code, of branches, of starts of groups, and of turns of loops.
+    """Yield the benchmarks of scalar code, branches, starts of groups and cores, turns of loops.
 
     Parameters
     ----------
@@ -46,15 +50,18 @@ def control(device: Device) -> Iterator[Prepare]:
     for ways in (1, 0):
         yield partial(_branches, device, ways)
     yield partial(_groups, device)
+    if device.traits.scalar_groups:
+        for rounds in _OF_LAUNCH:
+            yield partial(_cores, device, rounds)
     for is_known in (False, True):
         yield partial(_turns, device, is_known)
 
 
 def groups_of_units(device: Device) -> tuple[int, int]:
-    """Return the groups that fill a device, and the work-items of a group."""
+    """Return the groups that fill a device, or one core of it, and the work-items of a group."""
     units = device.capabilities.compute_units
     if device.traits.scalar_groups:
-        return units, 1
+        return 1, 1
     return units * _GROUPS_PER_UNIT, min(_GROUP, device.capabilities.max_work_group_size)
 
 
@@ -68,7 +75,35 @@ def graph() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 def _rows(device: Device) -> Benchmark:
     """Return the rate of operations of single values, with data in the first cache."""
-    queue, (groups, group) = device.queue(), groups_of_units(device)
+    queue, shape = device.queue(), groups_of_units(device)
+    run, fault, work = _launch_of_rows(device, queue, *shape)
+    return Benchmark("scalar code", {}, "operations", work, run, fault, metered=True)
+
+
+def _cores(device: Device, rounds: int) -> Benchmark:
+    """Return the rate of operations of single values in launches that all cores may take part in.
+
+    Cores that sleep begin later than the first one, or not at all: others have done the work.
+    """
+    queue = device.queue()
+    launch, right, work = _launch_of_rows(device, queue, _STARTED, 1)
+
+    def run(launches: int) -> float:
+        times = [launch(rounds) for _ in range(launches)]
+        return launches * median(times) if times else 0.0
+
+    def fault(launches: int) -> str | None:
+        return right(rounds) if launches else None
+
+    work *= rounds
+    place: Record = {"operations": work}
+    return Benchmark("cores", place, "operations", work, run, fault, least=_LAUNCHES)
+
+
+def _launch_of_rows(
+    device: Device, queue: cl.CommandQueue, groups: int, group: int
+) -> tuple[Callable[[int], float], Callable[[int], str | None], float]:
+    """Return `run` and `fault` of a benchmark of single values, and the operations of a round."""
     items, arrays = groups * group, graph()
     _, heads, values = arrays
     with device_errors(device, 4 * items):
@@ -83,8 +118,7 @@ def _rows(device: Device) -> Benchmark:
         total = int(values[heads].sum()) * rounds % 2**32
         return difference(read_back(queue, out, items), np.full(items, total, np.uint32))
 
-    work = float(items * ((_OF_HEAD * _LENGTH + _OF_ROW) * _ROWS + _OF_ROUND))
-    return Benchmark("scalar code", {}, "operations", work, run, fault, metered=True)
+    return run, fault, float(items * ((_OF_HEAD * _LENGTH + _OF_ROW) * _ROWS + _OF_ROUND))
 
 
 def _branches(device: Device, ways: int) -> Benchmark:

@@ -52,7 +52,7 @@ def memory(device: Device, *, quick: bool = False) -> Iterator[Prepare]:
             metered = size in (sizes[0], sizes[len(sizes) // 2], sizes[-1])
             yield partial(stream, device, size, metered=metered)
     for size in sizes:
-        yield partial(_gather, device, size, 0, _scattered(size), "gather", {"bytes": size}, 1)
+        yield partial(_gather, device, size, 0, _scattered(size), "gather", {"bytes": size}, None)
     size = min(_QUICK if quick else _LARGEST, _most(device))
     for shift in range(0, 6, 2 if quick else 1):
         place: Record = {"neighbours": 2**shift}
@@ -274,16 +274,17 @@ def _gather(
     apart: int,
     name: str,
     place: Record,
-    neighbours: int = 32,
+    neighbours: int | None = 32,
 ) -> Benchmark:
     """Return the rate of reading words that are more or less far apart.
 
-    `neighbours` is the number of groups for each unit of a device whose groups have one work-item.
+    `neighbours` is the number of groups for each unit of a device whose groups have one work-item;
+    None for one group alone.
     """
     queue, (groups, group) = device.queue(), _shape(device)
     items, words = groups * group, size // 4
     if device.traits.scalar_groups:
-        items *= neighbours
+        items = 1 if neighbours is None else items * neighbours
     defines: dict[str, str | int] = {"PYAPSP_STEPS": _STEPS}
     with device_errors(device, size):
         kernel = build(device, "profiling/memory.cl", defines).kernel("profiling_gather")

@@ -87,9 +87,12 @@ def _launches(device: Device, place: Mapping[str, str | int], groups: int = 1) -
 
 
 def _barriers(device: Device, group: int, kept: int = 0) -> Benchmark:
-    """Return the time of a barrier, with one group on each unit, or that of values across it."""
+    """Return the time of a barrier, with one group on each unit, or that of values across it.
+
+    On a CPU there is one group: it is not known how many cores take part in a launch.
+    """
     queue = device.queue()
-    items = group * device.capabilities.compute_units
+    items = group * (1 if device.traits.scalar_groups else device.capabilities.compute_units)
     defines = {"PYAPSP_WORDS": _WORDS, "PYAPSP_KEPT": kept}
     kernel = build(device, "profiling/scheduling.cl", defines).kernel("profiling_barriers")
     out = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, 4 * items)
@@ -200,10 +203,14 @@ def _paths(device: Device, paths: int) -> Benchmark:
 
 
 def additions(device: Device, *, local: bool, distinct: bool) -> Benchmark:
-    """Return the rate of atomic additions to one counter, or to one of each work-item."""
+    """Return the rate of atomic additions to one counter, or to one of each work-item.
+
+    The latter is that of one core on a CPU.
+    """
     queue, capabilities = device.queue(), device.capabilities
     group = min(_GROUP, capabilities.max_work_group_size)
-    items = group * capabilities.compute_units * 4
+    is_alone = device.traits.scalar_groups and distinct
+    items = group * (1 if is_alone else capabilities.compute_units * 4)
     defines = {"PYAPSP_STEPS": _STEPS, "PYAPSP_LOCAL": int(local), "PYAPSP_WORDS": _WORDS}
     kernel = build(device, "profiling/scheduling.cl", defines).kernel("profiling_counters")
     counters, out = (cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, 4 * items) for _ in range(2))

@@ -93,7 +93,8 @@ class Work:
         }
         each = sum(parts.values(), np.zeros_like(self.scalars))
         every = self.groups / len(each)
-        whole = makespan(each, units) * every
+        alone = float(each.sum()) * every
+        whole = max(makespan(each, units) * every, alone / core.together(alone, units))
         share = whole / (each.sum() or 1.0)
         return {"cores": whole, **{name: float(some.sum() * share) for name, some in parts.items()}}
 

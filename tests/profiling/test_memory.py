@@ -12,6 +12,7 @@ from pyapsp.device.kernels.source import assemble
 from pyapsp.errors import VerificationError
 from pyapsp.profiling import control, memory, scheduling
 from pyapsp.profiling.measuring import Effort, measured
+from pyapsp.profiling.observe import observing
 from pyapsp.profiling.record import Recorder, Shape
 
 NAMES = {
@@ -21,6 +22,7 @@ NAMES = {
     *("gather", "scalar code", "branches", "groups", "saved values", "shared word"),
     *("atomic latency", "gather latency", "turns"),
 }
+OF_A_CORE = ("gather", "scalar code", "branches", "barrier", "saved values", "atomic additions")
 
 
 @pytest.fixture
@@ -46,7 +48,47 @@ def test_every_answer_is_right(device):
             assert benchmark.fault(rounds) is None, (benchmark.name, benchmark.parameters, rounds)
         assert benchmark.work > 0
         benchmark.close()
-    assert names == NAMES
+    assert names - {"cores"} == NAMES
+    assert ("cores" in names) == device.traits.scalar_groups
+
+
+@pytest.mark.usefixtures("small")
+def test_a_core_is_measured_alone(device):
+    """How many cores take part in a launch depends on the system, and is measured apart."""
+    if not device.traits.scalar_groups:
+        pytest.skip("its work-items have no cores of their own")
+    found = set()
+    for prepare in prepared(device):
+        benchmark = prepare()
+        place = benchmark.parameters
+        # counters that all cores share tell what that costs
+        if benchmark.name in OF_A_CORE and place.get("counters") != "one":
+            with observing() as timeline:
+                benchmark.run(1)
+            [launch] = [each for each in timeline.commands if each.kind == "kernel"]
+            group = place.get("work-items", 256 if "counters" in place else 1)
+            if benchmark.name == "saved values":
+                group = place["bytes"] // place["of a work-item"]
+            assert launch.size == group, (benchmark.name, place)
+            found.add(benchmark.name)
+        benchmark.close()
+    assert found == {*OF_A_CORE}
+
+
+def test_the_cores_of_a_launch(device):
+    """Of the launches of a run the median counts; the answer of the last one is compared."""
+    if not device.traits.scalar_groups:
+        pytest.skip("its work-items have no cores of their own")
+    benchmark = control._cores(device, 8)
+    assert benchmark.run(0) == 0
+    with observing() as timeline:
+        total = benchmark.run(3)
+    times = [each.seconds for each in timeline.commands if each.kind == "kernel"]
+    assert len(times) == 3
+    assert total == pytest.approx(3 * sorted(times)[1])
+    assert benchmark.fault(3) is None
+    assert benchmark.work == benchmark.parameters["operations"]
+    assert benchmark.work == 32 * 8 * control._rows(device).work
 
 
 def test_strides_beyond_32_bits(device):
@@ -80,12 +122,15 @@ def test_strides_beyond_32_bits(device):
         ("scalar code", "arc < end", "arc + 1 < end"),
         ("branches", "number >> 31 < ways", "number >> 30 < ways"),
         ("groups", "get_global_id(0) & mask", "0"),
+        ("cores", "arc < end", "arc + 1 < end"),
     ],
     ids=lambda value: value.replace(" ", "-") if value in NAMES else "",
 )
 def test_a_kernel_that_does_less_is_caught_by_its_answer(
     device, build_without, name, text, instead
 ):
+    if name == "cores" and not device.traits.scalar_groups:
+        pytest.skip("its work-items have no cores of their own")
     build_without(text, instead)
     for prepare in prepared(device):
         benchmark = prepare()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -104,6 +106,19 @@ def test_the_longest_core_decides():
     alone = uneven.seconds(CORE, units=1)
     assert alone["cores"] == 64 * CORE.surprise + 4 * CORE.group
     assert alone["groups"] == 4 * CORE.group
+
+
+@pytest.mark.parametrize(("surprises", "together"), [(1.0, 1), (8.0, 1.5), (256.0, 2)])
+def test_in_short_launches_fewer_cores_take_part(surprises, together):
+    """Those of the work of a launch for one core; by its logarithm between two of these."""
+    core = replace(CORE, group=0.0, cores=((0.25, 1.0), (16.0, 2.0)))
+    even = idle(4, surprises=np.full(4, surprises))
+    alone = 4 * surprises * core.surprise
+    expected = alone / together
+    assert even.seconds(core, units=4)["cores"] == pytest.approx(expected)
+    assert even.seconds(replace(core, cores=()), units=4)["cores"] == pytest.approx(alone / 4)
+    # a group that takes longest is not divided
+    assert idle(surprises=np.array([surprises])).seconds(core, units=4)["cores"] == alone / 4
 
 
 def test_groups_that_were_not_recorded_take_as_long_as_the_others():
