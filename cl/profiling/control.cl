@@ -50,12 +50,13 @@ __kernel void profiling_rows(__global const uint *ends, __global const uint *hea
     out[get_global_id(0)] = sum;
 }
 
-/* The upper bit of the numbers of a linear congruential generator is as good as random. The store is
- * volatile, so that the branch remains one. */
+/* The upper bit of the numbers of a linear congruential generator is as good as random. The first
+ * number of each work-item is in the second half of `out`: branch predictors learn numbers that are
+ * those of the launch before. The store is volatile, so that the branch remains one. */
 __kernel void profiling_branches(__global volatile uint *out, const uint ways, const int rounds)
 {
-    const uint item = get_global_id(0);
-    uint number = item;
+    const uint item = get_global_id(0), last = get_global_size(0) + item;
+    uint number = out[last];
     for (int round = 0; round < rounds; round++) {
 #pragma unroll
         for (int step = 0; step < PYAPSP_STEPS; step++) {
@@ -64,7 +65,7 @@ __kernel void profiling_branches(__global volatile uint *out, const uint ways, c
                 out[item] = number;
         }
     }
-    out[get_global_size(0) + item] = number;
+    out[last] = number;
 }
 
 /* One work-item. With PYAPSP_KNOWN 0 the bound of the loop is read in each turn: the store could change

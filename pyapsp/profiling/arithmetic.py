@@ -20,7 +20,16 @@ from pyapsp.profiling.operations import OPERATIONS, PATTERN, Operation
 __all__ = ["QUICK", "Shape", "arithmetic", "chains", "curves", "latency", "throughput"]
 
 #: The operations of a quick run.
-QUICK = ("i32.add", "i32.mul", "i32.addmin", "u16.addmin", "f32.add", "f32.addmin", "f64.add")
+QUICK = (
+    "i32.add",
+    "i32.mul",
+    "i32.div",
+    "i32.addmin",
+    "u16.addmin",
+    "f32.add",
+    "f32.addmin",
+    "f64.add",
+)
 _GROUP = 256  # work-items of a group on a GPU
 _GROUPS_PER_UNIT = 4
 # The steps of all chains of a work-item in a round: the control of the loop is 0.5 % of them.

@@ -48,6 +48,8 @@ class Block:
     around: int | None = None
     # Minima and maxima of vectors that `vectors` has twice: as a comparison and as a choice.
     minima: Mapping[str, int] = field(default_factory=dict)
+    # Divisions of integers, of those of `operations`, by numbers that no compiler knows.
+    divisions: int = 0
     # Of the body of a loop: the loads and operations of a turn, one after the other, for which the
     # next turn waits.
     carried: tuple[float, float] = (0.0, 0.0)

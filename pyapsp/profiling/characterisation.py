@@ -75,6 +75,7 @@ class Core:
     # Bytes that are read at random, and how long the value of a load takes.
     loads: tuple[tuple[float, float], ...] = ()
     chained: float = 0.0  # an operation of single values that waits for the one before
+    division: float = 0.0  # a division of integers
     # Seconds that a launch takes one core, and how many times faster it is with all cores.
     cores: tuple[tuple[float, float], ...] = ()
 
@@ -254,6 +255,7 @@ def _core(rows: _Rows, units: int) -> Core:
         tuple((size, max(1 / rate - barrier / many[0][0], 0.0)) for size, rate in saved),
         tuple((size, 1 / rate) for size, rate in rows.curve("latency of loads", "bytes")),
         each("latency", operation="i32.add"),
+        each("core throughput", operation="i32.div"),
         cores,
     )
 

@@ -122,7 +122,10 @@ def _launch_of_rows(
 
 
 def _branches(device: Device, ways: int) -> Benchmark:
-    """Return the rate of branches that go the same way, or at random."""
+    """Return the rate of branches that go the same way, or at random.
+
+    They go other ways in each launch: predictors remember those of the launch before.
+    """
     queue, (groups, group) = device.queue(), groups_of_units(device)
     items = groups * group
     defines = {"PYAPSP_STEPS": _STEPS}
@@ -131,16 +134,18 @@ def _branches(device: Device, ways: int) -> Benchmark:
         kernel = program.kernel("profiling_branches")
         out = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, 8 * items)
     launch = one_launch(device, queue, kernel, items, group, out, np.uint32(ways))
+    random, first = np.random.default_rng(0), np.zeros(items, np.uint32)
 
     def run(rounds: int) -> float:
+        first[:] = random.integers(2**32, size=items)
         with device_errors(device, 0):
-            cl.enqueue_fill_buffer(queue, out, np.zeros(1, np.uint32), 0, 8 * items)
+            cl.enqueue_copy(queue, out, np.append(np.zeros_like(first), first))
         return launch(rounds)
 
     def fault(rounds: int) -> str | None:
         if rounds > 3:
             return None  # NumPy would take too long
-        number, stored = np.arange(items, dtype=np.uint32), np.zeros(items, np.uint32)
+        number, stored = first, np.zeros(items, np.uint32)
         for _ in range(rounds * _STEPS):
             number = number * np.uint32(_FACTOR) + np.uint32(_SUMMAND)
             stored = np.where(number >> np.uint32(31) < ways, number, stored)

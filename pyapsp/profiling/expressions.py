@@ -35,6 +35,8 @@ _ARRAYS = (
 # Expressions that may name an object in memory, and the spaces that an item waits for.
 _OBJECTS = (_K.ARRAY_SUBSCRIPT_EXPR, _K.UNARY_OPERATOR, _K.MEMBER_REF_EXPR, _K.DECL_REF_EXPR)
 _WAITED = ("global", "local")
+# What makes an expression one that compilers do not know.
+_UNKNOWN = (_K.DECL_REF_EXPR, _K.CALL_EXPR)
 _FREE = re.compile(
     r"get_\w+|as_\w+|convert_\w+|mem_fence|read_mem_fence|write_mem_fence|atomic_work_item_fence"
     r"|prefetch|__builtin_prefetch|printf|__builtin_\w*(assume|expect|unreachable)\w*"
@@ -63,6 +65,7 @@ class OpenBlock:
     operations: Counter[str] = field(default_factory=Counter)
     vectors: Counter[str] = field(default_factory=Counter)
     minima: Counter[str] = field(default_factory=Counter)
+    divisions: int = 0
     saved: int = 0
     control: int | None = None
     around: int | None = None
@@ -104,6 +107,10 @@ class Expressions:
         self._depths: dict[str, int] = {}  # function -> loads in a row
         # variable -> block of its last value, and how many loads this needs there, one by one
         self._chains: dict[int, tuple[int, int]] = {}
+        self._divided: set[tuple[str, ...]] = set()  # function, dividend and divisor
+        # Operands of `&&` -> their blocks; and the `&&` that are the conditions of loops.
+        self._operands: dict[int, int] = {}
+        self._of_loops: set[int] = set()
 
     def _around(self, node: Cursor, before: str) -> None:
         """Insert text with an opening parenthesis; the caller closes it after the children."""
@@ -167,6 +174,8 @@ class Expressions:
             self._expression(children[0], "update")
             self._value(children[1])
             self._add_typed(children[0].type)
+            operator = self._source[stop(children[0]) : begin(children[1])].strip()
+            self._note_division(operator.removesuffix("="), *children)
             self._assigned(children[0], *children)
         elif kind == _K.UNARY_OPERATOR:
             self._unary(node, children[0], role)
@@ -189,21 +198,33 @@ class Expressions:
                 if each.kind != _K.TYPE_REF:
                     self._value(each)
 
+    def _note_division(self, operator: str, left: Cursor, right: Cursor) -> None:
+        """Note a division of integers by a number that no compiler knows.
+
+        Quotient and remainder of two numbers are one operation.
+        """
+        name, many = class_of(left.type)
+        known = not any(each.kind in _UNKNOWN for each in right.walk_preorder())
+        if operator not in ("/", "%") or name != "int" or known:
+            return
+        divided = self._name, self._text(left), self._text(right)
+        if divided not in self._divided:
+            self._divided.add(divided)
+            self.blocks[self._block].divisions += many
+
     def _note_minimum(self, condition: Cursor, *ways: Cursor) -> None:
         """Note that the comparison and the choice of a minimum of vectors are one operation."""
-        while condition.kind in (_K.UNEXPOSED_EXPR, _K.PAREN_EXPR):
-            (condition,) = condition.get_children()
+        condition = _bare(condition)
         if condition.kind != _K.BINARY_OPERATOR:
             return
         compared = tuple(condition.get_children())
         name, many = class_of(ways[0].type)
-        if many > 1 and {*map(self._bare, compared)} == {*map(self._bare, ways)}:
+        if many > 1 and {*map(self._text, compared)} == {*map(self._text, ways)}:
             self.blocks[self._block].minima[name] += many
 
-    def _bare(self, node: Cursor) -> str:
+    def _text(self, node: Cursor) -> str:
         """Return the source of an expression without parentheses around it."""
-        while node.kind in (_K.UNEXPOSED_EXPR, _K.PAREN_EXPR):
-            (node,) = node.get_children()
+        node = _bare(node)
         return self._source[begin(node) : stop(node)]
 
     def _is_part(self, node: Cursor, children: list[Cursor]) -> bool:
@@ -225,13 +246,32 @@ class Expressions:
         self._value(left)
         if operator in ("&&", "||"):
             self._add("int")
-            block = self._block
-            self._counted(right, Branch(block))
+            block, following = self._block, len(self.blocks)
+            before = self._decider(left) if operator == "&&" else block
+            self._counted(right, None if node.hash in self._of_loops else Branch(before))
+            if operator == "&&" and len(self.blocks) > following:
+                self._operands[right.hash] = following
             self._block = block
             return
         self._value(right)
         if operator != ",":
             self._add_typed(left.type)
+            self._note_division(operator, left, right)
+
+    def _conjuncts(self, node: Cursor) -> list[Cursor]:
+        """Return `&&` and its operands, if an expression is one; else nothing."""
+        node = _bare(node)
+        if node.kind != _K.BINARY_OPERATOR:
+            return []
+        left, right = node.get_children()
+        return [node, left, right] * (self._source[stop(left) : begin(right)].strip() == "&&")
+
+    def _decider(self, condition: Cursor) -> int:
+        """Return the block whose end decides about a condition, if all before it hold."""
+        if not (found := self._conjuncts(condition)):
+            return self._block
+        _, left, right = found
+        return self._operands.get(right.hash) or self._decider(left)
 
     def _unary(self, node: Cursor, child: Cursor, role: str) -> None:
         before = self._source[begin(node) : begin(child)].strip()
@@ -275,9 +315,7 @@ class Expressions:
 
     def _elements_of_vector(self, node: Cursor, children: list[Cursor], role: str) -> None:
         """Visit some elements of a vector, such as v.x or v.s01, or v[i]."""
-        vector = children[0]
-        while vector.kind in (_K.UNEXPOSED_EXPR, _K.PAREN_EXPR):
-            (vector,) = vector.get_children()
+        vector = _bare(children[0])
         for each in children[1:]:
             self._value(each)
         space = None if role == "none" else self._space(vector)
@@ -344,9 +382,7 @@ class Expressions:
             return (length if block == self._block else 0) + _loads(node)
         if kind == _K.UNARY_OPERATOR and self._source[begin(node)] == "&":
             (place,) = children
-            while place.kind in (_K.UNEXPOSED_EXPR, _K.PAREN_EXPR):
-                (place,) = place.get_children()
-            children = list(place.get_children())
+            children = list(_bare(place).get_children())
             return max(map(self._chain, children), default=0)
         return max(map(self._chain, children), default=0) + _loads(node)
 
@@ -493,6 +529,13 @@ class Expressions:
         self._value(pointer)
         if space in ("global", "local") and self._probe == "addresses":
             self.edits.after(stop(pointer), f"), {step}))")
+
+
+def _bare(node: Cursor) -> Cursor:
+    """Return an expression without parentheses and conversions around it."""
+    while node.kind in (_K.UNEXPOSED_EXPR, _K.PAREN_EXPR):
+        (node,) = node.get_children()
+    return node
 
 
 def _loads(node: Cursor) -> bool:

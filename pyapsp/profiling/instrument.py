@@ -101,6 +101,7 @@ def _instrumented(
                 each.control,
                 each.around,
                 dict(each.minima),
+                each.divisions,
                 each.carried,
             )
             for each in writer.blocks

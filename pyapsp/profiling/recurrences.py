@@ -22,6 +22,7 @@ __all__ = ["recurrence"]
 _K = CursorKind
 _LOOPS = (_K.FOR_STMT, _K.WHILE_STMT, _K.DO_STMT)
 _OPERATORS = (_K.BINARY_OPERATOR, _K.UNARY_OPERATOR, _K.CONDITIONAL_OPERATOR)
+_COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
 _LONGEST = 8  # values of a cycle at most
 
 
@@ -82,13 +83,13 @@ def _visit(node: Cursor, source: str, loads: Callable[[Cursor], int], steps: lis
         return
     children = list(node.get_children())
     if node.kind == _K.VAR_DECL and children:
-        _assign(node, children[-1:], 0, begin(node), loads, steps)
+        _assign(node, children[-1:], 0, begin(node), source, loads, steps)
     elif node.kind == _K.COMPOUND_ASSIGNMENT_OPERATOR:
-        _assign(_variable(children[0]), children, 1, begin(node), loads, steps)
+        _assign(_variable(children[0]), children, 1, begin(node), source, loads, steps)
     elif node.kind == _K.BINARY_OPERATOR:
         left, right = children
         if source[stop(left) : begin(right)].strip() == "=":
-            _assign(_variable(left), [right], 0, begin(node), loads, steps)
+            _assign(_variable(left), [right], 0, begin(node), source, loads, steps)
     for each in children:
         _visit(each, source, loads, steps)
 
@@ -98,14 +99,15 @@ def _assign(
     values: list[Cursor],
     operations: int,
     place: int,
+    source: str,
     loads: Callable[[Cursor], int],
     steps: list[_Step],
 ) -> None:
     if variable is None or variable.type.get_address_space() in SPACES:
         return
     for value in values:
-        for source, (some, others) in _sources(value, loads).items():
-            steps.append(_Step(source, variable.hash, place, some, others + operations))
+        for variable_of, (some, others) in _sources(value, source, loads).items():
+            steps.append(_Step(variable_of, variable.hash, place, some, others + operations))
 
 
 def _variable(node: Cursor) -> Cursor | None:
@@ -115,15 +117,31 @@ def _variable(node: Cursor) -> Cursor | None:
     return node.referenced if node.kind == _K.DECL_REF_EXPR else None
 
 
-def _sources(node: Cursor, loads: Callable[[Cursor], int]) -> dict[int, tuple[int, int]]:
-    """Return the variables of an expression, each with the loads and operations after it."""
+def _sources(
+    node: Cursor, source: str, loads: Callable[[Cursor], int]
+) -> dict[int, tuple[int, int]]:
+    """Return the variables of an expression, each with the loads and operations after it.
+
+    A comparison whose value is a number is two operations: one takes it from the flags. A choice
+    takes the flags of a comparison as they are.
+    """
     if node.kind == _K.DECL_REF_EXPR:
         of = node.referenced
         is_value = of is not None and of.kind in (_K.VAR_DECL, _K.PARM_DECL)
         return {of.hash: (loads(node), 0)} if is_value else {}
     found: dict[int, tuple[int, int]] = {}
-    more = loads(node), int(node.kind in _OPERATORS)
-    for each in node.get_children():
-        for variable, (some, others) in _sources(each, loads).items():
-            found[variable] = max(found.get(variable, (0, 0)), (some + more[0], others + more[1]))
+    own = int(node.kind in _OPERATORS) + _is_comparison(node, source)
+    for number, each in enumerate(node.get_children()):
+        is_condition = node.kind == _K.CONDITIONAL_OPERATOR and number == 0
+        flags = is_condition and _is_comparison(each, source)
+        for variable, (some, others) in _sources(each, source, loads).items():
+            length = some + loads(node), others + own - flags
+            found[variable] = max(found.get(variable, (0, 0)), length)
     return found
+
+
+def _is_comparison(node: Cursor, source: str) -> bool:
+    if node.kind != _K.BINARY_OPERATOR:
+        return False
+    left, right = node.get_children()
+    return source[stop(left) : begin(right)].strip() in _COMPARISONS

@@ -159,7 +159,7 @@ class Statements(Expressions):
         self._value(condition)
         self._add("branch")
         block, jumps = self._block, _NONE
-        for each, branch in zip(branches, (Branch(block), None), strict=False):
+        for each, branch in zip(branches, (Branch(self._decider(condition)), None), strict=False):
             jumps |= self._branch(each, branch)
         self._block = block
         return jumps
@@ -195,6 +195,11 @@ class Statements(Expressions):
             else:
                 self._path = f"{here})"
                 control += [len(self.blocks)] * computes(each)
+                # one decision ends a loop, whichever of the operands of its condition does not hold
+                operand = each
+                while found := self._conjuncts(operand):
+                    self._of_loops.add(found[0].hash)
+                    operand = found[1]
                 self._counted(each)
                 if each is condition:
                     self._add("branch")

@@ -2,16 +2,16 @@
 
 A core runs a group at a time, as a loop over its work-items. Its time is
 
-    max(scalar s, vectors v, loads l + chained c) + surprises (b + awaited l) + atomics a
-    + barriers w + saved r + far f + shared t + g
+    max(scalar s, vectors v, divisions d, loads l + chained c) + surprises (b + awaited l)
+    + atomics a + barriers w + saved r + far f + shared t + g
 
-Operations of single values and of vectors have units of their own, which work at the same time. In
-some loops a turn waits for loads and operations of the turn before it (`recurrences`). A
-branch that is predicted wrongly (`branches`) stops both, until the values that it needs have been
-loaded. A barrier ends the loop over the work-items: their private values are saved (`liveness`). A
-line that another core has written comes from its cache. `Core` has the seconds s, v, l, c, b, a, w,
-r, f, t and g of each, from a profile of the device; this module counts. What a load takes depends
-on how much was accessed since the last access to its line (`reuse`).
+Operations of single values, those of vectors and divisions have units of their own, which work at
+the same time. In some loops a turn waits for loads and operations of the turn before it
+(`recurrences`). A branch that is predicted wrongly (`branches`) stops all, until the values that it
+needs have been loaded. A barrier ends the loop over the work-items: their private values are saved
+(`liveness`). A line that another core has written comes from its cache. `Core` has the seconds s,
+v, d, l, c, b, a, w, r, f, t and g of each, from a profile of the device; this module counts. What a
+load takes depends on how much was accessed since the last access to its line (`reuse`).
 """
 
 from __future__ import annotations
@@ -42,6 +42,7 @@ class Work:
 
     scalars: _Each  # operations of single values
     vectors: dict[str, _Each]  # elements of arithmetic of vectors, by class
+    divisions: _Each  # of integers, by numbers that no compiler knows
     # Loads and operations that turns of loops wait for, one after the other (`recurrences`).
     carried: tuple[_Each, _Each]
     # Branches that are predicted wrongly; atomic operations; barriers of work-items, and the bytes
@@ -80,7 +81,9 @@ class Work:
         loads, operations = self.carried
         carried = core.load_seconds(0) * loads + core.chained * operations
         parts = {
-            "arithmetic": np.maximum.reduce([core.scalar * self.scalars, vectors, carried]),
+            "arithmetic": np.maximum.reduce(
+                [core.scalar * self.scalars, vectors, core.division * self.divisions, carried]
+            ),
             "branches": (core.surprise + awaited) * self.surprises,
             "atomics": core.atomic * self.atomics,
             "barriers": core.barrier * self.barriers + core.saved_seconds(self.state) * self.saved,
@@ -138,6 +141,7 @@ def work_of(
             name: total([each.vectors.get(name, 0) - each.minima.get(name, 0) for each in blocks])
             for name in sorted(classes - {"load", "store", "local load", "local store"})
         },
+        total([each.divisions for each in blocks]),
         _carried(of_groups, blocks),
         surprises,
         total([each.operations.get("atomic", 0) for each in blocks])

@@ -11,6 +11,7 @@ import pytest
 from pyapsp.device.kernels.source import assemble
 from pyapsp.errors import VerificationError
 from pyapsp.profiling import control, memory, scheduling
+from pyapsp.profiling.answers import read_back
 from pyapsp.profiling.measuring import Effort, measured
 from pyapsp.profiling.observe import observing
 from pyapsp.profiling.record import Recorder, Shape
@@ -73,6 +74,23 @@ def test_a_core_is_measured_alone(device):
             found.add(benchmark.name)
         benchmark.close()
     assert found == {*OF_A_CORE}
+
+
+def test_no_predictor_knows_branches_at_random(device, monkeypatch):
+    """Each launch has other numbers: processors remember those of the launch before."""
+    lasts = []
+
+    def read(queue, out, count):
+        words = read_back(queue, out, count)
+        lasts.append(words[-1])
+        return words
+
+    monkeypatch.setattr(control, "read_back", read)
+    benchmark = control._branches(device, 1)
+    for _ in range(3):
+        benchmark.run(2)
+        assert benchmark.fault(2) is None
+    assert len(set(lasts)) == 3
 
 
 def test_the_cores_of_a_launch(device):

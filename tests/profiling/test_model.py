@@ -88,7 +88,7 @@ CORE = Core(1e-9, {"float": 1e-10}, 5e-9, ((1.0, 2e-9),), 3e-9, 1e-9, 1e-8)
 
 def work(**some):
     none = np.zeros(2)
-    names = ("scalars", "surprises", "atomics", "barriers", "saved")
+    names = ("scalars", "divisions", "surprises", "atomics", "barriers", "saved")
     given = {**dict.fromkeys(names, none), **some}
     empty = {"vectors": {}, "carried": (none, none), "awaited": {}, "far": {}}
     return Work(**{**empty, "shared": 0.0, "groups": 2, "state": 0.0, **given})
@@ -205,6 +205,7 @@ OF_CORES = [
     ("shared word", {"counters": "one for each work-item"}, 12.0),
     ("throughput", {"operation": "f32.add"}, 600.0),
     ("core throughput", {"operation": "f32.add"}, 100.0),
+    ("core throughput", {"operation": "i32.div"}, 10.0),
     ("cores", {"operations": 12.0}, 6.0),
     ("cores", {"operations": 24.0}, 48.0),
     ("atomic additions", {"memory": "global", "counters": "one for each work-item"}, 24.0),
@@ -253,6 +254,7 @@ def test_a_profile_of_a_processor():
         saved=((64.0, 1 / 1024 - 1 / (2 * 512 * 20)), (256.0, 1 / 512 - 1 / (2 * 512 * 20))),
         loads=((4.0, 0.1),),
         chained=1 / 50,
+        division=0.1,
         cores=((1.0, 1.0), (2.0, 4.0)),
     )
 

@@ -143,7 +143,16 @@ def test_the_order_of_blocks(device, monkeypatch):
         ("if (i < 10) return; if (i < 20) x[i] = 1;", {1: (0, False), 3: (2, False)}),
         ("for (int j = 0; j < i % 4; j++) x[i] += j;", {2: (0, True)}),
         ("int j = 0; do x[i] = j; while (++j < 3);", {1: (0, True)}),
-        ("if (i >= 0 && x[i] < 64) x[i] = 1;", {1: (0, False), 2: (0, False)}),
+        # each operand decides about the next one, and the last one about the block
+        ("if (i >= 0 && x[i] < 64) x[i] = 1;", {1: (0, False), 2: (1, False)}),
+        (
+            "if ((i >= 0 && x[i]) && (x[1] < i)) x[i] = 1;",
+            {1: (0, False), 2: (1, False), 3: (2, False)},
+        ),
+        ("if (x[i] && i) x[i] = 1;", {1: (0, False)}),
+        ("if (i >= 0 || x[i] < 64) x[i] = 1;", {1: (0, False), 2: (0, False)}),
+        # one decision ends a loop
+        ("while (i >= 0 && x[i] < 64 && x[1]) x[i] = 1;", {4: (0, True)}),
         ("while (x[i] < 9) if (i < x[i]) x[i]++;", {2: (0, True), 3: (2, False)}),
         ("x[i] = i < 32 ? x[i] + 1 : i * 2;", {}),
     ],
@@ -651,6 +660,25 @@ def test_minima_of_vectors(body, vectors, minima):
     operations = sum((Counter(each.vectors) for each in blocks), Counter())
     assert operations["float"] + operations["int"] == vectors
     assert sum((Counter(each.minima) for each in blocks), Counter())["float"] == minima
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("x[i] = i / n; x[i + 1] = i % m;", 2),
+        ("x[i] /= n; x[i] %= get_local_size(0);", 2),
+        ("x[i] = i / n + i % n;", 1),  # quotient and remainder
+        ("x[i] = i / 4 + i % (3 + 4);", 0),  # compilers have no division for these
+        ("x[i] = 2.0f / n;", 0),
+        ("x[i] = i * n;", 0),
+        ("int4 v = (int4)(i); v /= n; x[i] = v.x;", 4),
+    ],
+)
+def test_divisions_of_integers(body, expected):
+    source = "__kernel void k(__global int *x, const int n, const int m)"
+    source += f"{{ const int i = get_global_id(0); {body} }}"
+    blocks = instrument(source, "blocks", "k").blocks
+    assert sum(each.divisions for each in blocks) == expected
 
 
 CHASE = """

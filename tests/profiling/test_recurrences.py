@@ -26,9 +26,13 @@ __kernel void k(__global int *x, __global int *y, const int n)
         ("while (v < n) v += x[v];", (1, 1)),
         ("while (v < n) { const int p = x[v]; v = p + 3; }", (1, 1)),
         ("do v = head(x, v); while (v < n);", (2, 0)),
-        # two lists that are merged: a comparison and a sum, in each turn
+        # two lists that are merged: in each turn a comparison, its value as a number, and a sum
         ("while (i < n && j < n) { const int a = x[i], b = y[j]; i += a <= b; j += b <= a; }",
-         (1, 2)),
+         (1, 3)),
+        ("while (v < n) v = i + (x[v] == 1);", (1, 3)),
+        # a comparison and a choice, and a choice between other values
+        ("while (v < n) v = (x[v] < 3) ? i : j;", (1, 2)),
+        ("while (v < n) v = i ? x[v] : j;", (1, 1)),
         # by way of two turns
         ("while (v < n) { w = x[v]; v = i; i = w; }", (0.5, 0)),
         # no load waits for the turn before

@@ -25,6 +25,7 @@ CORE = Core(
     saved=((64.0, 0.0), (4096.0, 2.0**-8)),
     loads=((64.0, 2.0**-6), (4096.0, 2.0**-2)),
     chained=2.0**-8,
+    division=2.0**-7,
 )
 
 
@@ -46,7 +47,7 @@ def work(counts, blocks, in_group=1, groups=None, wrong=None, loads=None):
 def idle(groups=1, **some):
     """Return the work of groups that do nothing but this."""
     none = np.zeros(groups)
-    names = ("scalars", "surprises", "atomics", "barriers", "saved")
+    names = ("scalars", "divisions", "surprises", "atomics", "barriers", "saved")
     given = {**dict.fromkeys(names, none), "groups": groups, "state": 4096.0, **some}
     empty = {"vectors": {}, "carried": (none, none), "awaited": {}, "far": {}, "shared": 0.0}
     return Work(**{**empty, **given})
@@ -78,6 +79,11 @@ def idle(groups=1, **some):
             {"scalars": np.array([48.0]), "vectors": {"float": np.array([256.0])}},
             "arithmetic",
             256 * CORE.vectors["float"],
+        ),
+        (
+            {"scalars": np.array([63.0]), "divisions": np.array([8.0])},
+            "arithmetic",
+            8 * CORE.division,
         ),
         # turns that wait for each other take longer than their operations
         (
@@ -161,6 +167,11 @@ def test_a_minimum_of_vectors_is_one_operation():
     both = block({"float": 24}, vectors={"float": 24}, minima={"float": 8})
     assert work([[3]], [both]).vectors["float"].tolist() == [48]
     assert work([[3]], [both]).scalars.tolist() == [0]
+
+
+def test_divisions():
+    blocks = [block({"int": 3}, divisions=2), block({"int": 1})]
+    assert work([[3, 1], [1, 0]], blocks).divisions.tolist() == [6, 2]
 
 
 def test_decisions_that_are_predicted_wrongly():
