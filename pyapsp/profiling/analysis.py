@@ -310,7 +310,7 @@ def _work(counts: BlockCounts, log: AddressLog, order: BlockOrder, width: int) -
     return work_of(
         *(counts.counts, program.blocks, shape.in_group, shape.groups),
         wrong_predictions(order.blocks, program.blocks),
-        _chains(counts, far),
+        _loads(counts, far),
         {size: float(some.sum()) for size, some in far.items()},
         float(shared),
     )
@@ -328,29 +328,16 @@ def _by_size(
     }
 
 
-def _chains(
+def _loads(
     counts: BlockCounts, far: Mapping[float, NDArray[np.float64]]
 ) -> list[dict[float, float]]:
-    """Return the loads of each block that wait for each other, by the size of `Work.awaited`.
-
-    Of several that wait for the same one, it is that with most far accesses.
-    """
-    program = counts.program
-    chains: list[dict[float, float]] = [{} for _ in program.blocks]
-    slowest: dict[tuple[int, int], dict[float, float]] = {}
-    for number, site in enumerate(program.sites):
-        if site.level is None:
-            continue
+    """Return the part of the loads of each site by the size of `Work.awaited`."""
+    parts = []
+    for number, site in enumerate(counts.program.sites):
         executions = max(float(counts.executions[site.block]), 1.0)
         mine = {size: float(some[number]) / executions for size, some in far.items()}
-        mine[0.0] = max(1 - sum(mine.values()), 0.0)
-        place = site.block, site.level
-        if place not in slowest or mine[0.0] < slowest[place][0.0]:
-            slowest[place] = mine
-    for (block, _), some in slowest.items():
-        for size, share in some.items():
-            chains[block][size] = chains[block].get(size, 0.0) + share
-    return chains
+        parts.append({0.0: max(1 - sum(mine.values()), 0.0), **mine})
+    return parts
 
 
 def _divergent(

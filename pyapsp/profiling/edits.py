@@ -6,7 +6,7 @@ import re
 
 from clang.cindex import Cursor, CursorKind
 
-__all__ = ["Edits", "begin", "last_child", "stop"]
+__all__ = ["Edits", "bare", "begin", "last_child", "stop"]
 
 _K = CursorKind
 # The pragmas of one line, up to where a statement begins: after the line or in it.
@@ -114,3 +114,10 @@ def stop(node: Cursor) -> int:
 def last_child(node: Cursor) -> Cursor:
     """Return the last child."""
     return list(node.get_children())[-1]
+
+
+def bare(node: Cursor) -> Cursor:
+    """Return an expression without parentheses and conversions around it."""
+    while node.kind in (_K.UNEXPOSED_EXPR, _K.PAREN_EXPR):
+        (node,) = node.get_children()
+    return node

@@ -14,8 +14,9 @@ from dataclasses import dataclass, field
 
 from clang.cindex import Cursor, CursorKind, Type, TypeKind
 
+from pyapsp.profiling.awaited import Awaited
 from pyapsp.profiling.blocks import Branch, Probe, Site
-from pyapsp.profiling.edits import Edits, begin, stop
+from pyapsp.profiling.edits import Edits, bare, begin, stop
 from pyapsp.profiling.liveness import Liveness
 from pyapsp.profiling.opencl_c import Unit
 from pyapsp.profiling.opencl_types import SPACES, VECTORS, Space, class_of, elements_of, pointed
@@ -81,6 +82,8 @@ class Expressions:
     sites : list of Site
     edits : Edits
         The probes.
+    awaited : Awaited
+        What its branches wait for.
 
     Parameters
     ----------
@@ -107,6 +110,7 @@ class Expressions:
         self._depths: dict[str, int] = {}  # function -> loads in a row
         # variable -> block of its last value, and how many loads this needs there, one by one
         self._chains: dict[int, tuple[int, int]] = {}
+        self.awaited = Awaited()
         self._divided: set[tuple[str, ...]] = set()  # function, dividend and divisor
         # Operands of `&&` -> their blocks; and the `&&` that are the conditions of loops.
         self._operands: dict[int, int] = {}
@@ -214,7 +218,7 @@ class Expressions:
 
     def _note_minimum(self, condition: Cursor, *ways: Cursor) -> None:
         """Note that the comparison and the choice of a minimum of vectors are one operation."""
-        condition = _bare(condition)
+        condition = bare(condition)
         if condition.kind != _K.BINARY_OPERATOR:
             return
         compared = tuple(condition.get_children())
@@ -224,7 +228,7 @@ class Expressions:
 
     def _text(self, node: Cursor) -> str:
         """Return the source of an expression without parentheses around it."""
-        node = _bare(node)
+        node = bare(node)
         return self._source[begin(node) : stop(node)]
 
     def _is_part(self, node: Cursor, children: list[Cursor]) -> bool:
@@ -248,7 +252,8 @@ class Expressions:
             self._add("int")
             block, following = self._block, len(self.blocks)
             before = self._decider(left) if operator == "&&" else block
-            self._counted(right, None if node.hash in self._of_loops else Branch(before))
+            branch = Branch(before, awaits=self.awaited.of_branch(left))
+            self._counted(right, None if node.hash in self._of_loops else branch)
             if operator == "&&" and len(self.blocks) > following:
                 self._operands[right.hash] = following
             self._block = block
@@ -260,7 +265,7 @@ class Expressions:
 
     def _conjuncts(self, node: Cursor) -> list[Cursor]:
         """Return `&&` and its operands, if an expression is one; else nothing."""
-        node = _bare(node)
+        node = bare(node)
         if node.kind != _K.BINARY_OPERATOR:
             return []
         left, right = node.get_children()
@@ -315,7 +320,7 @@ class Expressions:
 
     def _elements_of_vector(self, node: Cursor, children: list[Cursor], role: str) -> None:
         """Visit some elements of a vector, such as v.x or v.s01, or v[i]."""
-        vector = _bare(children[0])
+        vector = bare(children[0])
         for each in children[1:]:
             self._value(each)
         space = None if role == "none" else self._space(vector)
@@ -372,6 +377,8 @@ class Expressions:
         is_waited = role != "store" and begin(node) not in self._unused
         level = max(map(self._chain, address), default=0) if is_waited else None
         self.sites.append(Site(*where, text, space, role, offset, size, self._block, level, cached))
+        if is_waited:
+            self.awaited.load(node, len(self.sites) - 1)
         return len(self.sites) - 1
 
     def _chain(self, node: Cursor) -> int:
@@ -382,7 +389,7 @@ class Expressions:
             return (length if block == self._block else 0) + _loads(node)
         if kind == _K.UNARY_OPERATOR and self._source[begin(node)] == "&":
             (place,) = children
-            children = list(_bare(place).get_children())
+            children = list(bare(place).get_children())
             return max(map(self._chain, children), default=0)
         return max(map(self._chain, children), default=0) + _loads(node)
 
@@ -421,6 +428,7 @@ class Expressions:
 
     def _has_value(self, variable: Cursor, *values: Cursor) -> None:
         self._chains[variable.hash] = self._block, max(map(self._chain, values))
+        self.awaited.assign(variable, *values)
 
     def _wrap(self, node: Cursor, kind: Type, site: int) -> None:
         """Let an object be reached through a probe, which records its address."""
@@ -456,6 +464,7 @@ class Expressions:
                 more += f", profile_mix({self._path}, {self._loops}, 0)"
             for each in given:
                 self._value(each)
+            self.awaited.call(node)
             self.edits.after(stop(node) - 1, f", {more}" if given else more)
         elif _GROUP_COPY.fullmatch(name):
             raise self._unit.error(node, f"{name} is not supported in a profile")
@@ -529,13 +538,6 @@ class Expressions:
         self._value(pointer)
         if space in ("global", "local") and self._probe == "addresses":
             self.edits.after(stop(pointer), f"), {step}))")
-
-
-def _bare(node: Cursor) -> Cursor:
-    """Return an expression without parentheses and conversions around it."""
-    while node.kind in (_K.UNEXPOSED_EXPR, _K.PAREN_EXPR):
-        (node,) = node.get_children()
-    return node
 
 
 def _loads(node: Cursor) -> bool:

@@ -9,11 +9,13 @@ and kernels lose their bodies: compilers may need tens of seconds for a kernel w
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import lru_cache
 
 from pyapsp.base.errors import ParameterError
 from pyapsp.device.kernels.source import flattened
-from pyapsp.profiling.blocks import PROBES, Block, Instrumented, Probe
+from pyapsp.profiling.awaited import Awaited
+from pyapsp.profiling.blocks import PROBES, Block, Branch, Instrumented, Probe
 from pyapsp.profiling.opencl_c import parse
 from pyapsp.profiling.statements import Statements
 
@@ -96,7 +98,7 @@ def _instrumented(
                 *unit.place(each.line),
                 dict(each.operations),
                 dict(each.vectors),
-                each.branch,
+                _resolved(each.branch, writer.awaited),
                 each.saved,
                 each.control,
                 each.around,
@@ -109,3 +111,7 @@ def _instrumented(
         tuple(writer.sites),
         writer.parameters,
     )
+
+
+def _resolved(branch: Branch | None, awaited: Awaited) -> Branch | None:
+    return None if branch is None else replace(branch, awaits=awaited.resolved(branch.awaits))

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from clang.cindex import Cursor, CursorKind
 
-from pyapsp.profiling.edits import begin, stop
+from pyapsp.profiling.edits import bare, begin, stop
 from pyapsp.profiling.opencl_types import SPACES
 
 __all__ = ["recurrence"]
@@ -112,8 +112,7 @@ def _assign(
 
 def _variable(node: Cursor) -> Cursor | None:
     """Return the variable that an expression names, if it is one."""
-    while node.kind in (_K.UNEXPOSED_EXPR, _K.PAREN_EXPR):
-        (node,) = node.get_children()
+    node = bare(node)
     return node.referenced if node.kind == _K.DECL_REF_EXPR else None
 
 
@@ -133,7 +132,7 @@ def _sources(
     own = int(node.kind in _OPERATORS) + _is_comparison(node, source)
     for number, each in enumerate(node.get_children()):
         is_condition = node.kind == _K.CONDITIONAL_OPERATOR and number == 0
-        flags = is_condition and _is_comparison(each, source)
+        flags = is_condition and _is_comparison(bare(each), source)
         for variable, (some, others) in _sources(each, source, loads).items():
             length = some + loads(node), others + own - flags
             found[variable] = max(found.get(variable, (0, 0)), length)

@@ -63,7 +63,9 @@ class Statements(Expressions):
             if self._probe == "addresses":
                 self.edits.before(inside, "const ulong profile_p0 = 0; ")
         self._count_here(inside)
+        self.awaited.enter()
         self._compound(body)
+        self.awaited.leave()
         if self._kernel and self._probe == "warps":
             self.edits.after(stop(body) - 1, " profile_end(profile_); ")
 
@@ -114,6 +116,7 @@ class Statements(Expressions):
                 if self._name not in self._unit.used:
                     self._ignored(each)
                 self._value(each)
+                self.awaited.result(self._name, each)
             if self._kernel and self._probe == "warps":
                 self.edits.before(start, "{ profile_end(profile_); ")
                 self.edits.after(self.edits.end_of(node), " }")
@@ -159,7 +162,8 @@ class Statements(Expressions):
         self._value(condition)
         self._add("branch")
         block, jumps = self._block, _NONE
-        for each, branch in zip(branches, (Branch(self._decider(condition)), None), strict=False):
+        decides = Branch(self._decider(condition), awaits=self.awaited.of_branch(condition))
+        for each, branch in zip(branches, (decides, None), strict=False):
             jumps |= self._branch(each, branch)
         self._block = block
         return jumps
@@ -181,6 +185,8 @@ class Statements(Expressions):
             else:
                 self._value(first)
         self._depth += 1
+        self.awaited.enter()
+        awaits: tuple[int, ...] = ()
         control: list[int] = []
         inside = 0
         parts = [condition, body, step]
@@ -203,10 +209,13 @@ class Statements(Expressions):
                 self._counted(each)
                 if each is condition:
                     self._add("branch")
+                    awaits = self.awaited.of_loop(condition)
         for number in control:
             self.blocks[number].control = inside
+        self.blocks[inside].branch = Branch(block, loop=True, awaits=awaits)
         self.blocks[inside].carried = recurrence(node, self._source, self._loads_of)
         self._depth -= 1
+        self.awaited.leave()
         self._block, self._path, self._unrolled = block, path, unrolled
         if traced:
             self.edits.after(self.edits.end_of(node), " }")

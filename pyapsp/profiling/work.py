@@ -124,7 +124,7 @@ def work_of(
     wrong : ndarray of shape (blocks,)
         See `wrong_predictions`.
     loads : sequence of mappings
-        Of each block, the loads that follow each other, as `Work.awaited`.
+        Of each site, the parts of its loads by size, as `Work.awaited`.
     far, shared
         As those of `Work`.
     """
@@ -259,25 +259,17 @@ def _surprises(
     """Return how often branches are predicted wrongly, and the loads that each waits for."""
     total = np.zeros(len(of_groups))
     awaited: defaultdict[float, float] = defaultdict(float)
-    control: dict[int, list[int]] = {}
-    for number, block in enumerate(blocks):
-        if block.control is not None:
-            control.setdefault(block.control, []).append(number)
     for number, block in enumerate(blocks):
         if block.branch is None or not wrong[number]:
             continue
         decisions = of_groups[:, block.branch.outer]
-        deciding = [block.branch.outer]
         if block.branch.loop:
             decisions = decisions + of_groups[:, number]
-            deciding = control.get(number, [])
         mine = wrong[number] * decisions
         total += mine
-        chain = max(
-            (loads[each] for each in deciding), key=lambda some: sum(some.values()), default={}
-        )
-        for size, some in chain.items():
-            awaited[size] += float(mine.sum()) * some
+        for site in block.branch.awaits:
+            for size, some in loads[site].items():
+                awaited[size] += float(mine.sum()) * some
     whole = total.sum() or 1.0
     return total, {size: some / whole for size, some in awaited.items()}
 

@@ -183,15 +183,12 @@ def test_decisions_that_are_predicted_wrongly():
 
 
 def test_loads_that_wrong_predictions_wait_for():
-    """Those of the block before a branch, and those of the condition or the step of a loop."""
-    blocks = [
-        *(block({}), block({}, Branch(0)), block({}, Branch(1, loop=True))),
-        *(block({}, control=2), block({}, control=2)),
-    ]
-    loads = [{0.0: 1.0}, {64.0: 8.0}, {64.0: 9.0}, {0.0: 0.5, 4096.0: 1.5}, {0.0: 1.0}]
-    counts = [[16, 4, 12, 16, 12]]
-    assert work(counts, blocks, wrong=[0, 0.5, 0, 0, 0], loads=loads).awaited == {0.0: 1.0}
-    found = work(counts, blocks, wrong=[0, 0.5, 0.5, 0, 0], loads=loads)
+    """By the sizes of the loads of each site."""
+    blocks = [block({}), block({}, Branch(0, awaits=(0,))), block({}, Branch(1, True, (1, 2)))]
+    loads = [{0.0: 1.0}, {0.0: 0.25, 4096.0: 0.75}, {0.0: 0.25, 4096.0: 0.75}]
+    counts = [[16, 4, 12]]
+    assert work(counts, blocks, wrong=[0, 0.5, 0], loads=loads).awaited == {0.0: 1.0}
+    found = work(counts, blocks, wrong=[0, 0.5, 0.5], loads=loads)
     assert found.surprises.tolist() == [8 + 8]
     # half of them wait for each
     assert found.awaited == {0.0: 0.5 * 1.0 + 0.5 * 0.5, 4096.0: 0.5 * 1.5}
