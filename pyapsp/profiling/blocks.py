@@ -23,8 +23,8 @@ class Branch:
     # Whether the block is the body of a loop: it may run more often than the outer one, and each
     # execution of the outer one leaves the loop once.
     loop: bool = False
-    # Sites of the loads that its condition waits for, each with the value of the one before.
-    awaits: tuple[int, ...] = ()
+    # What its condition waits for, one after the other: sites of loads, and classes of operations.
+    awaits: tuple[int | str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ of parallel instructions, and at a size of accesses, relative to its best speed.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import gcd
 
 import numpy as np
@@ -74,7 +74,8 @@ class Core:
     saved: tuple[tuple[float, float], ...] = ()
     # Bytes that are read at random, and how long the value of a load takes.
     loads: tuple[tuple[float, float], ...] = ()
-    chained: float = 0.0  # an operation of single values that waits for the one before
+    # An operation that waits for the one before, by class.
+    chained: Mapping[str, float] = field(default_factory=dict)
     division: float = 0.0  # a division of integers
     # Seconds that a launch takes one core, and how many times faster it is with all cores.
     cores: tuple[tuple[float, float], ...] = ()
@@ -90,6 +91,10 @@ class Core:
     def load_seconds(self, size: float) -> float:
         """Return how long the value of a load from so many bytes takes."""
         return _at_size(self.loads, size) if self.loads else 0.0
+
+    def chained_seconds(self, name: str) -> float:
+        """Return how long the value of an operation of a class takes."""
+        return self.chained.get(name) or self.chained.get("int", 0.0)
 
     def saved_seconds(self, state: float) -> float:
         """Return what a byte needs that is live across a barrier, beyond the barrier."""
@@ -254,7 +259,7 @@ def _core(rows: _Rows, units: int) -> Core:
         max(of_units("shared word", counters="one") - of_units("shared word", counters=_EACH), 0.0),
         tuple((size, max(1 / rate - barrier / many[0][0], 0.0)) for size, rate in saved),
         tuple((size, 1 / rate) for size, rate in rows.curve("latency of loads", "bytes")),
-        each("latency", operation="i32.add"),
+        {name: each("latency", operation=op) for name, op in _CLASSES.items()},
         each("core throughput", operation="i32.div"),
         cores,
     )

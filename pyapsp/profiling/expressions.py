@@ -155,6 +155,11 @@ class Expressions:
     def _add_typed(self, kind: Type) -> None:
         self._add(*class_of(kind))
 
+    def _operation(self, node: Cursor, kind: Type) -> None:
+        """Count an operation on a type, and note that it is that of an expression."""
+        self._add_typed(kind)
+        self.awaited.operation(node, class_of(kind)[0])
+
     # Expressions
 
     def _value(self, node: Cursor) -> None:
@@ -177,15 +182,15 @@ class Expressions:
         elif kind == _K.COMPOUND_ASSIGNMENT_OPERATOR:
             self._expression(children[0], "update")
             self._value(children[1])
-            self._add_typed(children[0].type)
+            self._operation(node, children[0].type)
             operator = self._source[stop(children[0]) : begin(children[1])].strip()
             self._note_division(operator.removesuffix("="), *children)
-            self._assigned(children[0], *children)
+            self._assigned(children[0], node)
         elif kind == _K.UNARY_OPERATOR:
             self._unary(node, children[0], role)
         elif kind == _K.CONDITIONAL_OPERATOR:
             self._value(children[0])
-            self._add_typed(children[1].type)
+            self._operation(node, children[1].type)
             self._note_minimum(*children)
             block = self._block
             for each in children[1:]:
@@ -254,13 +259,14 @@ class Expressions:
             before = self._decider(left) if operator == "&&" else block
             branch = Branch(before, awaits=self.awaited.of_branch(left))
             self._counted(right, None if node.hash in self._of_loops else branch)
+            self.awaited.way(right)
             if operator == "&&" and len(self.blocks) > following:
                 self._operands[right.hash] = following
             self._block = block
             return
         self._value(right)
         if operator != ",":
-            self._add_typed(left.type)
+            self._operation(node, left.type)
             self._note_division(operator, left, right)
 
     def _conjuncts(self, node: Cursor) -> list[Cursor]:
@@ -291,7 +297,7 @@ class Expressions:
         else:
             self._value(child)
             if operator in ("-", "~", "!"):
-                self._add_typed(child.type)
+                self._operation(node, child.type)
 
     def _named(self, node: Cursor, role: str) -> None:
         """Visit an expression that names an object in memory."""
@@ -496,7 +502,7 @@ class Expressions:
         if _SPECIAL.fullmatch(name):
             self._add("special", class_of(node.type)[1])
         elif not _FREE.fullmatch(name) and node.type.kind != TypeKind.VOID:
-            self._add_typed(node.type)
+            self._operation(node, node.type)
 
     def _atomic(self, node: Cursor, given: list[Cursor]) -> None:
         pointer, *others = given

@@ -186,7 +186,7 @@ class Statements(Expressions):
                 self._value(first)
         self._depth += 1
         self.awaited.enter()
-        awaits: tuple[int, ...] = ()
+        awaits: tuple[int | str, ...] = ()
         control: list[int] = []
         inside = 0
         parts = [condition, body, step]

@@ -2,16 +2,20 @@
 
 A core runs a group at a time, as a loop over its work-items. Its time is
 
-    max(scalar s, vectors v, divisions d, loads l + chained c) + surprises (b + awaited l)
-    + atomics a + barriers w + saved r + far f + shared t + g
+    max(scalar s, vectors v, divisions d, loads l + chained c) + surprises (b + awaited l
+    + computed c) + atomics a + barriers w + saved r + far f + shared t + g
 
 Operations of single values, those of vectors and divisions have units of their own, which work at
 the same time. In some loops a turn waits for loads and operations of the turn before it
 (`recurrences`). A branch that is predicted wrongly (`branches`) stops all, until the values that it
-needs have been loaded. A barrier ends the loop over the work-items: their private values are saved
-(`liveness`). A line that another core has written comes from its cache. `Core` has the seconds s,
-v, d, l, c, b, a, w, r, f, t and g of each, from a profile of the device; this module counts. What a
-load takes depends on how much was accessed since the last access to its line (`reuse`).
+needs have been loaded and computed (`awaited`). A barrier ends the loop over the work-items: their
+private values are saved (`liveness`). A line that another core has written comes from its cache.
+`Core` has the seconds s, v, d, l, c, b, a, w, r, f, t and g of each, from a profile of the device;
+this module counts. What a load takes depends on how much was accessed since the last access to its
+line (`reuse`).
+
+A launch of n groups takes less time on several cores, but those that sleep begin late: how many
+take part depends on its work (`Core.cores`).
 """
 
 from __future__ import annotations
@@ -55,6 +59,8 @@ class Work:
     # Loads that each of the branches that are predicted wrongly waits for, one after the other, by
     # the bytes that were accessed since the last access to their line: 0 if it is near.
     awaited: Mapping[float, float]
+    # Operations that each of these branches waits for, by class.
+    computed: Mapping[str, float]
     # Accesses of the launch, by these bytes, that are neither in the line of the access before it
     # at the same place of the program, nor in the next one.
     far: Mapping[float, float]
@@ -73,13 +79,14 @@ class Work:
             Cores.
         """
         awaited = sum(core.load_seconds(size) * some for size, some in self.awaited.items())
+        awaited += sum(core.chained_seconds(name) * some for name, some in self.computed.items())
         far = sum(core.far_seconds(size) * some for size, some in self.far.items())
         vectors = sum(
             (core.vectors.get(name, core.scalar) * some for name, some in self.vectors.items()),
             np.zeros_like(self.scalars),
         )
         loads, operations = self.carried
-        carried = core.load_seconds(0) * loads + core.chained * operations
+        carried = core.load_seconds(0) * loads + core.chained_seconds("int") * operations
         parts = {
             "arithmetic": np.maximum.reduce(
                 [core.scalar * self.scalars, vectors, core.division * self.divisions, carried]
@@ -134,7 +141,7 @@ def work_of(
         return np.asarray(of_groups @ np.array(numbers, float))
 
     classes = {name for each in blocks for name in each.vectors}
-    surprises, awaited = _surprises(of_groups, blocks, wrong, loads)
+    surprises, awaited, computed = _surprises(of_groups, blocks, wrong, loads)
     return Work(
         total([_scalars(each) for each in blocks]),
         {
@@ -151,6 +158,7 @@ def work_of(
         total([each.saved for each in blocks]) * (in_group > 1),
         in_group * max(map(_saved, blocks), default=0.0),
         awaited,
+        computed,
         far,
         shared,
         groups,
@@ -255,10 +263,11 @@ def _surprises(
     blocks: Sequence[Block],
     wrong: _Each,
     loads: Sequence[Mapping[float, float]],
-) -> tuple[_Each, dict[float, float]]:
-    """Return how often branches are predicted wrongly, and the loads that each waits for."""
+) -> tuple[_Each, dict[float, float], dict[str, float]]:
+    """Return how often branches are predicted wrongly, and for what each waits."""
     total = np.zeros(len(of_groups))
     awaited: defaultdict[float, float] = defaultdict(float)
+    computed: defaultdict[str, float] = defaultdict(float)
     for number, block in enumerate(blocks):
         if block.branch is None or not wrong[number]:
             continue
@@ -267,11 +276,18 @@ def _surprises(
             decisions = decisions + of_groups[:, number]
         mine = wrong[number] * decisions
         total += mine
-        for site in block.branch.awaits:
-            for size, some in loads[site].items():
+        for each in block.branch.awaits:
+            if isinstance(each, str):
+                computed[each] += float(mine.sum())
+                continue
+            for size, some in loads[each].items():
                 awaited[size] += float(mine.sum()) * some
     whole = total.sum() or 1.0
-    return total, {size: some / whole for size, some in awaited.items()}
+    return (
+        total,
+        {size: some / whole for size, some in awaited.items()},
+        {name: some / whole for name, some in computed.items()},
+    )
 
 
 def is_regular(turns: NDArray[np.int64], entries: NDArray[np.int64]) -> bool:

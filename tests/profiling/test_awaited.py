@@ -1,4 +1,4 @@
-"""Which loads the branches of a program wait for, one after the other."""
+"""Which loads and operations the branches of a program wait for, one after the other."""
 
 import pytest
 
@@ -21,12 +21,18 @@ __kernel void k(__global int *x, __global int *y, const int n)
     ("body", "expected"),
     [
         ("if (y[v] < n) i++;", [["x[i]", "y[v]"]]),
-        ("const int w = y[v] + 1; if (w < n) i++;", [["x[i]", "y[v]"]]),
-        ("if (x[i] + y[i] < n) i++;", [["x[i]"]]),  # at the same time
-        ("if (next(y, v) < n) i++;", [["x[i]", "x[place + 1]"]]),
+        ("const int w = y[v] + 1; if (w < n) i++;", [["x[i]", "y[v]", "int"]]),
+        ("if (x[i] + y[i] < n) i++;", [["x[i]", "int"]]),  # at the same time
+        ("if (next(y, v) < n) i++;", [["x[i]", "int", "x[place + 1]"]]),
         ("if (atomic_min(&y[v], n) < n) i++;", [["x[i]", "&y[v]"]]),
         ("if (vload4(v, y).x < n) i++;", [["x[i]", "vload4(v, y)"]]),
         ("y[i] = v; if (i < n) i++;", [[]]),
+        ("float f = v; f *= 2.0f; f = f < n ? -f : 1.0f; if (max(f, 2.0f) < n) i++;",
+         [["x[i]", "float", "float", "float", "float"]]),
+        ("if (v < n) i++; if (v * n) i++;", [["x[i]"], ["x[i]"]]),  # these give the way
+        # loads take longer than several operations, and sums of numbers longer than integers
+        ("if (v - (n + i + 2) < 0) i++;", [["x[i]", "int"]]),
+        ("float f = n; if ((f + 1.0f < n) + (n + i + 2)) i++;", [["float", "float"]]),
         ("v = i; if (v < n) i++;", [[]]),
         ("if (&y[v] < x + n) i++;", [["x[i]"]]),
         # each operand waits for itself, and the body for the last one
@@ -35,7 +41,7 @@ __kernel void k(__global int *x, __global int *y, const int n)
         ("for (int j = 0; j < n; j++) if (y[v] < n) i++;", [[], ["y[v]"]]),
         ("for (int j = y[v]; j < n; j++) i++;", [["x[i]", "y[v]"]]),
         ("for (int j = 0; j < 9; j++) for (int l = 0; l < x[v + j]; l++) i++;",
-         [[], ["x[v + j]"]]),
+         [[], ["int", "x[v + j]"]]),
         ("do v = y[v]; while (v < n);", [["x[i]", "y[v]"]]),
         # what a function is called with, but not in its loops
         ("i = small(v);", [["x[i]"]]),
@@ -47,7 +53,7 @@ __kernel void k(__global int *x, __global int *y, const int n)
 def test_what_branches_wait_for(body, expected):
     program = instrument(KERNEL % body, "blocks", "k")
     found = [
-        [program.sites[site].text for site in each.branch.awaits]
+        [step if isinstance(step, str) else program.sites[step].text for step in each.branch.awaits]
         for each in program.blocks
         if each.branch is not None
     ]

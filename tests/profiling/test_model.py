@@ -90,7 +90,7 @@ def work(**some):
     none = np.zeros(2)
     names = ("scalars", "divisions", "surprises", "atomics", "barriers", "saved")
     given = {**dict.fromkeys(names, none), **some}
-    empty = {"vectors": {}, "carried": (none, none), "awaited": {}, "far": {}}
+    empty = {"vectors": {}, "carried": (none, none), "awaited": {}, "computed": {}, "far": {}}
     return Work(**{**empty, "shared": 0.0, "groups": 2, "state": 0.0, **given})
 
 
@@ -253,7 +253,7 @@ def test_a_profile_of_a_processor():
         transfer=6 / 4 - 6 / 12,
         saved=((64.0, 1 / 1024 - 1 / (2 * 512 * 20)), (256.0, 1 / 512 - 1 / (2 * 512 * 20))),
         loads=((4.0, 0.1),),
-        chained=1 / 50,
+        chained={"int": 1 / 50, "float": 0.0, "double": 0.0, "special": 0.0},
         division=0.1,
         cores=((1.0, 1.0), (2.0, 4.0)),
     )

@@ -24,7 +24,7 @@ CORE = Core(
     transfer=2.0**-9,
     saved=((64.0, 0.0), (4096.0, 2.0**-8)),
     loads=((64.0, 2.0**-6), (4096.0, 2.0**-2)),
-    chained=2.0**-8,
+    chained={"int": 2.0**-8, "double": 2.0**-6},
     division=2.0**-7,
 )
 
@@ -49,7 +49,14 @@ def idle(groups=1, **some):
     none = np.zeros(groups)
     names = ("scalars", "divisions", "surprises", "atomics", "barriers", "saved")
     given = {**dict.fromkeys(names, none), "groups": groups, "state": 4096.0, **some}
-    empty = {"vectors": {}, "carried": (none, none), "awaited": {}, "far": {}, "shared": 0.0}
+    empty = {
+        "vectors": {},
+        "carried": (none, none),
+        "awaited": {},
+        "computed": {},
+        "far": {},
+        "shared": 0.0,
+    }
     return Work(**{**empty, **given})
 
 
@@ -70,6 +77,12 @@ def idle(groups=1, **some):
             "branches",
             8 * (CORE.surprise + CORE.loads[0][1] + 0.5 * CORE.loads[1][1]),
         ),
+        # of a class without a latency: that of integers
+        (
+            {"surprises": np.array([8.0]), "computed": {"double": 2.0, "half": 1.0}},
+            "branches",
+            8 * (CORE.surprise + 2 * CORE.chained["double"] + CORE.chained["int"]),
+        ),
         ({"scalars": np.array([48.0])}, "arithmetic", 48 * CORE.scalar),
         ({"vectors": {"float": np.array([48.0])}}, "arithmetic", 48 * CORE.vectors["float"]),
         # of a class without a rate: as slow as single values
@@ -89,7 +102,7 @@ def idle(groups=1, **some):
         (
             {"scalars": np.array([48.0]), "carried": (np.array([8.0]), np.array([16.0]))},
             "arithmetic",
-            8 * CORE.loads[0][1] + 16 * CORE.chained,
+            8 * CORE.loads[0][1] + 16 * CORE.chained["int"],
         ),
         (
             {"scalars": np.array([4096.0]), "carried": (np.array([8.0]), np.array([16.0]))},
@@ -182,9 +195,10 @@ def test_decisions_that_are_predicted_wrongly():
     assert work([[16, 4, 12], [8, 0, 0]], blocks, in_group=2, wrong=[0, 0.5, 0.25]).surprises == 16
 
 
-def test_loads_that_wrong_predictions_wait_for():
-    """By the sizes of the loads of each site."""
-    blocks = [block({}), block({}, Branch(0, awaits=(0,))), block({}, Branch(1, True, (1, 2)))]
+def test_what_wrong_predictions_wait_for():
+    """Loads by the sizes of those of each site, and operations."""
+    awaits = (1, "int", 2, "int")
+    blocks = [block({}), block({}, Branch(0, awaits=(0,))), block({}, Branch(1, True, awaits))]
     loads = [{0.0: 1.0}, {0.0: 0.25, 4096.0: 0.75}, {0.0: 0.25, 4096.0: 0.75}]
     counts = [[16, 4, 12]]
     assert work(counts, blocks, wrong=[0, 0.5, 0], loads=loads).awaited == {0.0: 1.0}
@@ -192,6 +206,7 @@ def test_loads_that_wrong_predictions_wait_for():
     assert found.surprises.tolist() == [8 + 8]
     # half of them wait for each
     assert found.awaited == {0.0: 0.5 * 1.0 + 0.5 * 0.5, 4096.0: 0.5 * 1.5}
+    assert found.computed == {"int": 0.5 * 2}
     assert work(counts, blocks, loads=loads).awaited == {}
 
 
