@@ -95,16 +95,16 @@ class Work:
             "atomics": core.atomic * self.atomics,
             "barriers": core.barrier * self.barriers + core.saved_seconds(self.state) * self.saved,
             "caches": np.full_like(self.scalars, far / self.groups),
-            # the other group ran on any of the cores
-            "sharing": np.full_like(
-                self.scalars, core.transfer * self.shared / self.groups * (1 - 1 / units)
-            ),
             "groups": np.full_like(self.scalars, core.group),
         }
         each = sum(parts.values(), np.zeros_like(self.scalars))
         every = self.groups / len(each)
-        alone = float(each.sum()) * every
-        whole = max(makespan(each, units) * every, alone / core.together(alone, units))
+        cores = core.together(float(each.sum()) * every, units)
+        # the other group ran on any of the cores
+        sharing = core.transfer * self.shared / self.groups * (1 - 1 / cores)
+        parts["sharing"] = np.full_like(self.scalars, sharing)
+        each += sharing
+        whole = max(makespan(each, units), each.sum() / cores) * every
         share = whole / (each.sum() or 1.0)
         return {"cores": whole, **{name: float(some.sum() * share) for name, some in parts.items()}}
 

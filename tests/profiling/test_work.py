@@ -224,6 +224,9 @@ def test_accesses_to_lines_of_other_groups():
     assert found["sharing"] == 48 * 3 / 4 * CORE.transfer / 4
     assert found["cores"] == found["sharing"] + CORE.group
     assert idle(shared=48.0).seconds(CORE, units=1)["sharing"] == 0
+    # three of four cores sleep
+    alone = replace(CORE, cores=((1.0, 1.0), (2.0, 1.0)))
+    assert idle(4, shared=48.0).seconds(alone, units=4)["sharing"] == 0
 
 
 def accesses(*rows):
