@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["configure", "run"]
 
 # those of pyapsp.profiling.suite.PARTS, named here so that --help does not load NumPy
-_PARTS = ("arithmetic", "curves", "memory", "copies", "scheduling", "control")
+_PARTS = ("arithmetic", "curves", "memory", "copies", "scheduling", "control", "cores")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -20,7 +20,7 @@ from pyapsp.profiling.answers import difference, read_back
 from pyapsp.profiling.disassembly import loops_of
 from pyapsp.profiling.measuring import Benchmark, Prepare, one_launch
 
-__all__ = ["control", "graph", "groups_of_units"]
+__all__ = ["control", "cores", "graph", "groups_of_units"]
 
 _STEPS = 32
 _GROUP = 256  # work-items of a group on a GPU
@@ -40,7 +40,7 @@ _JUMP = r"j(?!mp)\w+"
 
 
 def control(device: Device) -> Iterator[Prepare]:
-    """Yield the benchmarks of scalar code, branches, starts of groups and cores, turns of loops.
+    """Yield the benchmarks of scalar code, of branches, of starts of groups, and of turns of loops.
 
     Parameters
     ----------
@@ -50,11 +50,20 @@ def control(device: Device) -> Iterator[Prepare]:
     for ways in (1, 0):
         yield partial(_branches, device, ways)
     yield partial(_groups, device)
+    for is_known in (False, True):
+        yield partial(_turns, device, is_known)
+
+
+def cores(device: Device) -> Iterator[Prepare]:
+    """Yield the benchmarks of how many cores of a CPU take part in launches.
+
+    Parameters
+    ----------
+    device : Device
+    """
     if device.traits.scalar_groups:
         for rounds in _OF_LAUNCH:
             yield partial(_cores, device, rounds)
-    for is_known in (False, True):
-        yield partial(_turns, device, is_known)
 
 
 def groups_of_units(device: Device) -> tuple[int, int]:

@@ -12,7 +12,7 @@ from pyapsp.base.version import __version__
 from pyapsp.device import Device
 from pyapsp.device.energy import Energy, EnergyMeter
 from pyapsp.profiling.arithmetic import QUICK, arithmetic, curves
-from pyapsp.profiling.control import control
+from pyapsp.profiling.control import control, cores
 from pyapsp.profiling.measuring import Benchmark, Effort, Prepare, measured
 from pyapsp.profiling.memory import copies, memory
 from pyapsp.profiling.operations import OPERATIONS
@@ -23,7 +23,7 @@ __all__ = ["PARTS", "SCHEMA", "energy_columns", "profile_device"]
 #: The version of the document.
 SCHEMA = 1
 #: The parts of the suite.
-PARTS = ("arithmetic", "curves", "memory", "copies", "scheduling", "control")
+PARTS = ("arithmetic", "curves", "memory", "copies", "scheduling", "control", "cores")
 _ENERGY = (
     *("joules", "idle_joules", "watts", "peak_watts", "nanojoules", "net_nanojoules"),
     *("mips_per_watt", "energy_delay", "energy_error", "launches"),
@@ -171,6 +171,7 @@ def _benchmarks(device: Device, *, quick: bool) -> Iterator[tuple[str, Prepare]]
         copies(device, quick=quick),
         scheduling(device, quick=quick),
         control(device),
+        cores(device),
     )
     for part, some in zip(PARTS, suites, strict=True):
         for prepare in some:

@@ -36,6 +36,7 @@ def prepared(device):
     yield from memory.copies(device, quick=True)
     yield from scheduling.scheduling(device, quick=True)
     yield from control.control(device)
+    yield from control.cores(device)
 
 
 @pytest.mark.usefixtures("small")

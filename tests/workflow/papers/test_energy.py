@@ -20,6 +20,7 @@ from pyapsp.device.kernels import Program
 from pyapsp.device.kernels.source import headed
 from pyapsp.errors import ParameterError, VerificationError
 from pyapsp.profiling import observe, primitives
+from pyapsp.profiling import run as runs
 from pyapsp.profiling.suite import profile_device
 
 NAME = "busato-profiling"
@@ -258,6 +259,29 @@ def test_the_measured_time_is_that_of_a_launch_in_a_call(device, monkeypatch, sh
     assert [run["seconds"]["kernel"] for run in document["runs"]] == [pytest.approx(7e-6)]
 
 
+def test_how_many_cores_take_part_is_measured_before_each_kernel(device, monkeypatch, short):
+    some = {"all-pairs": ("uniform", 2, ("fw-naive", "fw-mm"))}
+    monkeypatch.setattr(predictions, "METHODS", some)
+    measured, used, profiled, profile_run = [], [], predictions.profile_device, runs.profile_run
+
+    def profile_device(device, *, quick, parts):
+        measured.append(parts)
+        if parts != ("cores",):
+            return profiled(device, quick=quick, parts=parts)
+        return {"results": [{"benchmark": "cores", "parameters": {"operations": 1.0}, "rate": 1.0}]}
+
+    def run_of(call, *, profile, **more):
+        used.append([each["benchmark"] for each in profile["results"]].count("cores"))
+        return profile_run(call, profile=profile, **more)
+
+    monkeypatch.setattr(predictions, "profile_device", profile_device)
+    monkeypatch.setattr(runs, "profile_run", run_of)
+    papers.measure(f"{NAME}-predictions", 256, device=device)
+    assert measured.count(("cores",)) == 2
+    assert len(measured) == 3
+    assert used == [1, 1]
+
+
 def test_of_a_call_with_fewer_launches_the_last_one_is_timed(device, monkeypatch):
     program, queue = (
         Program(device, "__kernel void one(__global int *x) { *x = 1; }"),
@@ -281,7 +305,9 @@ def short(monkeypatch):
         monkeypatch.setattr(
             module,
             "profile_device",
-            lambda device, *, quick, **_: profile_device(device, quick=quick, parts=_NEEDED),
+            lambda device, *, quick, parts=_NEEDED, **_: profile_device(
+                device, quick=quick, parts={*parts} & {*_NEEDED}
+            ),
         )
 
 
