@@ -304,9 +304,10 @@ def _work(counts: BlockCounts, log: AddressLog, order: BlockOrder, width: int) -
     kinds = np.array([each.kind for each in program.sites], str)[log.site]
     # the stores of updates follow at the end: they are to the lines of the loads
     once = np.arange(len(kinds)) < len(kinds) - np.count_nonzero(kinds == "update") // 2
-    site, sizes = far_accesses(log.trace.where(once), log.site[once], warps)
+    trace = log.trace.where(once), log.site[once]
+    site, sizes = far_accesses(*trace, warps)
     far = _by_size(site, sizes, log.scales, places)
-    shared = log.scales[shared_accesses(log.trace, log.site, kinds != "load", warps)].sum()
+    shared = log.scales[shared_accesses(*trace, kinds[once], warps)].sum()
     return work_of(
         *(counts.counts, program.blocks, shape.in_group, shape.groups),
         wrong_predictions(order.blocks, program.blocks),

@@ -201,11 +201,12 @@ def far_accesses(
 
 
 def shared_accesses(
-    trace: AddressTrace, site: NDArray[np.int64], writes: NDArray[np.bool_], warps: int = 1
+    trace: AddressTrace, site: NDArray[np.int64], kinds: NDArray[np.str_], warps: int = 1
 ) -> NDArray[np.int64]:
     """Return the sites of the accesses that get a line of global memory from another group.
 
-    The access to the line before is of another group, and one of the two writes.
+    The access to the line before is of another group, and one of the two writes. No core waits for
+    its own stores.
 
     Parameters
     ----------
@@ -213,16 +214,18 @@ def shared_accesses(
         In the order of all accesses.
     site : ndarray of int64
         The place of the program of each access.
-    writes : ndarray of bool
-        Whether it is a store or an atomic operation.
+    kinds : ndarray of str
+        What each access is, as `Site.kind`.
     warps : int
         Those of a group.
     """
     outside = ~trace.local
     line = trace.address[outside] // _LINE
     order = np.argsort(line, kind="stable")
-    group, written = trace.warp[outside][order] // warps, writes[outside][order]
+    group, kind = trace.warp[outside][order] // warps, kinds[outside][order]
+    written, waits = kind != "load", kind != "store"
     other = (np.diff(line[order]) == 0) & (np.diff(group) != 0) & (written[1:] | written[:-1])
+    other &= waits[1:]
     return np.asarray(site[outside][order][1:][other])
 
 

@@ -266,21 +266,23 @@ def test_how_much_was_accessed_since_the_last_access_to_a_line():
 
 
 @pytest.mark.parametrize(
-    ("rows", "writes", "expected"),
+    ("rows", "kinds", "expected"),
     [
-        ([(0, 0, 0), (1, 1, 60), (2, 2, 8)], [1, 0, 0], [1]),  # only the first writes
-        ([(0, 0, 0), (1, 1, 60), (2, 2, 8)], [0, 0, 1], [2]),
-        ([(0, 0, 0), (1, 1, 64)], [1, 1], []),  # two lines
-        ([(0, 0, 0), (1, 0, 0), (2, 3, 0), (3, 0, 0)], [1, 1, 1, 1], [2, 3]),  # by group
-        ([(0, 0, 0), (1, 1, 0)], [1, 1], [1]),
+        ([(0, 0, 0), (1, 1, 60), (2, 2, 8)], "store load load", [1]),  # only the first writes
+        ([(0, 0, 0), (1, 1, 60), (2, 2, 8)], "load load atomic", [2]),
+        ([(0, 0, 0), (1, 1, 60), (2, 2, 8)], "load load store", []),  # which nobody waits for
+        ([(0, 0, 0), (1, 1, 60), (2, 2, 8)], "update update load", [1, 2]),
+        ([(0, 0, 0), (1, 1, 64)], "store load", []),  # two lines
+        ([(0, 0, 0), (1, 0, 0), (2, 3, 0), (3, 0, 0)], "atomic atomic atomic atomic", [2, 3]),
+        ([(0, 0, 0), (1, 1, 0)], "atomic atomic", [1]),
     ],
 )
-def test_accesses_to_lines_that_another_group_has(rows, writes, expected):
+def test_accesses_to_lines_that_another_group_has(rows, kinds, expected):
     trace, site = accesses(*rows)
-    found = shared_accesses(trace, site, np.array(writes, bool))
-    assert found.tolist() == expected
+    kinds = np.array(kinds.split())
+    assert shared_accesses(trace, site, kinds).tolist() == expected
     # warps of one group share a core
-    assert shared_accesses(trace, site, np.array(writes, bool), warps=4).tolist() == []
+    assert shared_accesses(trace, site, kinds, warps=4).tolist() == []
 
 
 def test_accesses_to_local_memory_are_not_far():
