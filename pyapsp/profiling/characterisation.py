@@ -236,10 +236,12 @@ def _core(rows: _Rows, units: int) -> Core:
 
     scalar, wrong = each("scalar code"), each("branches", ways="random")
     gathers = rows.curve("gather", "bytes")
-    if not (scalar and wrong and gathers):
+    # older profiles have those of all cores together
+    is_old = rows.rate("throughput") and not rows.rate("core throughput")
+    if is_old or not (scalar and wrong and gathers):
         raise ParameterError(
-            "the device profile has no rates of scalar code, branches and gathers: it is of an "
-            "older version, or incomplete. Make one with pyapsp profile device"
+            "the device profile has no rates of scalar code, branches and gathers of one core: it "
+            "is of an older version, or incomplete. Make one with pyapsp profile device"
         )
     near = max(rate for _, rate in gathers)
     barriers = rows.curve("barrier", "work-items")

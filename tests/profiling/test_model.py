@@ -259,7 +259,7 @@ def test_a_profile_of_a_processor():
     )
 
 
-@pytest.mark.parametrize("missing", ["scalar code", "branches", "gather"])
+@pytest.mark.parametrize("missing", ["scalar code", "branches", "gather", "core throughput"])
 def test_a_profile_of_a_processor_without_its_rates_is_refused(missing):
     rows = [row for row in ROWS + OF_CORES if row[0] != missing]
     with pytest.raises(ParameterError, match="of an older version, or incomplete"):
