@@ -30,6 +30,7 @@ _FOLDER = re.compile(r"-I\s*('[^']*'|\"[^\"]*\"|\S+)")
 _STANDARD = re.compile(r"-cl-std=(\S+)")
 # Launches 1, 2, 4, 8, ... of a kernel are traced, and so many at most.
 _TRACED = 6
+_CALLS = 3  # of which each launch counts with its shortest time, which other programs disturb least
 
 
 @dataclass
@@ -68,7 +69,7 @@ def profile_run(
         False: it runs once, without traces.
     most : int, optional
         Trace only so many kernels, those that take most time, and only the longest launch of each;
-        the call then runs three times. By default, the launches 1, 2, 4, 8 ... of all are traced.
+        the call then runs five times. By default, the launches 1, 2, 4, 8 ... of all are traced.
     width : int, optional
         Items of a warp.
     profile : mapping, optional
@@ -85,13 +86,10 @@ def profile_run(
     timeline : Timeline
     """
     tracer = _Tracer(width)
+    if traces and most is not None:
+        tracer.only(_longest([_launches(call) for _ in range(_CALLS)], most))
     if traces:
-        with observing(tracer.before) as timeline:
-            if most is not None:
-                tracer.only({})
-                call()
-                longest = list(timeline.launches)[:most]
-                tracer.only({name: timeline.longest(name) for name in longest})
+        with observing(tracer.before):
             call()
     with observing() as timeline:
         call()
@@ -130,6 +128,25 @@ def profile_run(
         },
     }
     return record, timeline
+
+
+def _launches(call: Callable[[], object]) -> dict[str, list[Command]]:
+    with observing() as timeline:
+        call()
+    return timeline.launches
+
+
+def _longest(calls: Sequence[Mapping[str, Sequence[Command]]], most: int) -> dict[str, int]:
+    """Return the kernels that take most time, and the number of the longest launch of each."""
+    seconds = {
+        name: [
+            min(each.seconds for each in launches)
+            for launches in zip(*(call.get(name, ()) for call in calls), strict=False)
+        ]
+        for name in calls[0]
+    }
+    names = sorted(seconds, key=lambda name: -sum(seconds[name]))[:most]
+    return {name: 1 + seconds[name].index(max(seconds[name])) for name in names if seconds[name]}
 
 
 def _seconds(commands: Sequence[Command]) -> float:
