@@ -33,7 +33,7 @@ _FACTOR, _SUMMAND = 1664525, 1013904223
 _STARTED = 32  # groups of a round
 # Rounds of a group in launches that are divided among the cores: 0.05 to 4 ms for one core.
 _OF_LAUNCH = (8, 32, 128, 512)
-_LAUNCHES = 8  # of which the median is taken
+_LAUNCHES = 8  # of a run, at least
 _MARKS = 4096
 _TURNS = 1024  # of a loop
 _JUMP = r"j(?!mp)\w+"
@@ -92,14 +92,17 @@ def _rows(device: Device) -> Benchmark:
 def _cores(device: Device, rounds: int) -> Benchmark:
     """Return the rate of operations of single values in launches that all cores may take part in.
 
-    Cores that sleep begin later than the first one, or not at all: others have done the work.
+    Cores that sleep begin later than the first one, or not at all: others have done the work. The
+    median of all launches counts, not that of the run which other programs disturb least.
     """
     queue = device.queue()
     launch, right, work = _launch_of_rows(device, queue, _STARTED, 1)
 
+    times: list[float] = []
+
     def run(launches: int) -> float:
-        times = [launch(rounds) for _ in range(launches)]
-        return launches * median(times) if times else 0.0
+        times.extend(launch(rounds) for _ in range(launches))
+        return launches * median(times) if launches else 0.0
 
     def fault(launches: int) -> str | None:
         return right(rounds) if launches else None
