@@ -712,3 +712,12 @@ def test_the_work_of_a_core(device):
     assert max(work.awaited, key=work.awaited.get) >= 4 * n
     # both, and the load of the update, whose store follows it
     assert sum(work.far.values()) == pytest.approx(3 * n, rel=0.01)
+
+
+def test_the_store_of_an_update_is_no_access_of_its_own_to_lines_of_others(device):
+    if device.kind != "cpu":
+        pytest.skip("of CPUs")
+    queue, source = device.queue(), "__kernel void k(__global uint *x) { x[get_group_id(0)] += 1; }"
+    recorder = Recorder(device, source, "k")
+    x = buffer_of(queue, np.zeros(4, np.uint32))
+    assert Analyst(device).trace(recorder, queue, Shape((4,), (1,)), [x]).work.shared == 3
