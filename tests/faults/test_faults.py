@@ -193,7 +193,9 @@ def check(name, kind, device, faults, live):
             assert fault.happened
             assert issubclass(raised, EXPECTED.get(kind, DeviceError))
         else:
-            assert not fault.happened or (name in TOLERANT and kind in ALLOCATIONS)
+            # the run is repeated without the buffers that a pool of a GPU has kept
+            does_without = name in TOLERANT or not device.traits.scalar_groups
+            assert not fault.happened or (does_without and kind in ALLOCATIONS)
             np.testing.assert_equal(found, expected)
         happened += fault.happened
         # fewer: pinned memory is kept for the next batch, if that is well
@@ -229,7 +231,7 @@ def test_any_call_may_fail_where_values_move(name, kind, device, faults, live, m
     assert happened
 
 
-@pytest.mark.parametrize("kind", ["allocation", "late allocation"])
+@pytest.mark.parametrize("kind", ["allocation", "no memory"])
 @pytest.mark.parametrize(
     "name",
     [
