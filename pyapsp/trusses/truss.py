@@ -72,7 +72,7 @@ class Trusses(Explained, Tabular):
         Raises
         ------
         ParameterError
-            If `k` is no integer from 2 on.
+            If `k` is no integer of at least 2.
         """
         return _subgraph(self.graph, self.trussness >= _checked(k, "Trusses.truss"))
 

@@ -67,7 +67,7 @@ def test_one_truss_is_written_as_a_graph(graph_file, tmp_path, capsys):
         (["triangles", "-o", "t.npz"], 2, "OUT.csv"),
         (["triangles", "--method", "fw-mm"], 2, "triangles-bitmap"),
         (["truss", "-o", "t.npz"], 2, "OUT.csv"),
-        (["truss", "-k", "1"], 2, "an integer from 2 on"),
+        (["truss", "-k", "1"], 2, "an integer of at least 2"),
         (["truss", "--memory-limit", "100"], 5, "memory"),
     ],
 )

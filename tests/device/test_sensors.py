@@ -85,6 +85,7 @@ def toy_nvml(monkeypatch, **changes):
         "nvmlShutdown": lambda: None,
         "nvmlDeviceGetCount": lambda: 1,
         "nvmlDeviceGetHandleByIndex": lambda number: number,
+        "nvmlDeviceGetHandleByPciBusId": lambda address: 0,
         "nvmlDeviceGetTotalEnergyConsumption": lambda handle: 2500,
         "nvmlDeviceGetPowerUsage": lambda handle: 300_000,
         "nvmlDeviceGetFieldValues": lambda handle, fields: [field],

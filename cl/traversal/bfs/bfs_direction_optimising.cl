@@ -165,7 +165,8 @@ __kernel GROUP void bfs_step(__global const offset_t *first, __global const int 
     const int pullable = PULLABLE(arcs, rest, n, alpha);
     const int whole = size > 0 && cuts == 0;
     const int walks = whole && size <= walk && arcs <= walk && !(pullable && arcs > PYAPSP_STROLL);
-    const int marches = PYAPSP_CREW && whole && !walks && size <= march && arcs <= march;
+    /* not const: without a crew it would be a constant, which some compilers warn of below */
+    int marches = PYAPSP_CREW && whole && !walks && size <= march && arcs <= march;
     int pulls = 0;
 #if PYAPSP_PULL
     if (size > 0 && !walks && !marches && alpha > 0)

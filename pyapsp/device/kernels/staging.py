@@ -175,7 +175,7 @@ class Stage:
                 return
             matrix, first_row, rows, some = part
             target = rows[some]
-            across = columns if target.shape[1] == width else target.shape[1]
+            across = columns if columns <= most else target.shape[1]
             piece = _shaped(slot, dtype, (len(target), across))
             first = dtype.itemsize * ((first_row + some[0].start) * columns + some[1].start)
             event = cl.enqueue_copy(link, piece, matrix, src_offset=first, is_blocking=False)

@@ -83,7 +83,9 @@ def _fetch(stage, queue, buffer, dtype, columns, rows, place, **options):
         pass
 
 
-@pytest.mark.parametrize(("height", "width", "columns"), [(1, 1, 1), (7, 97, 97), (50, 61, 64)])
+@pytest.mark.parametrize(
+    ("height", "width", "columns"), [(1, 1, 1), (7, 97, 97), (50, 61, 64), (9, 150, 250)]
+)
 @pytest.mark.parametrize("dtype", ["uint16", "int32", "float64"])
 @pytest.mark.parametrize("whole", [False, True])
 @_in_any_pieces
