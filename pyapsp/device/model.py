@@ -217,8 +217,8 @@ class Device:
         If the device uses the memory of the host, a large buffer is allocated by NumPy, which may
         get large pages. With small pages, page faults take two thirds of the time of a copy, and a
         few per cent of the time of kernels. When the object is deleted, commands are waited for
-        before the memory is freed, or kept for a later buffer or answer (``pyapsp.base.reuse``): they
-        may use it.
+        before the memory is freed, or kept for a later buffer or answer (``pyapsp.base.reuse``),
+        for they may use it.
         """
         opencl = loader.opencl()
         flags = opencl.mem_flags.READ_WRITE
