@@ -31,7 +31,7 @@ TILES = {
     "tile": 32,
     "rows": 4,
     "words": 4,
-    "group_x": 8,
+    "group_x": 4,  # a group spans a tile of 16-bit values
     "group_y": 8,
     "slice": 8,
     "vector": 2,
