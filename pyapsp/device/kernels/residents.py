@@ -24,7 +24,7 @@ import weakref
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar, cast
 
 import numpy as np
 import pyopencl as cl
@@ -103,7 +103,7 @@ class Residents:
         Then no command may be using it. Its content is undefined.
         """
         before = self._pool.managed_bytes
-        buffer: cl.Buffer = self._pool.allocate(size)  # type: ignore[assignment]
+        buffer = cast(cl.Buffer, self._pool.allocate(size))
         if self._pool.managed_bytes != before:
             self._queue.finish()  # the command leaves the content undefined
         return buffer
