@@ -312,7 +312,8 @@ RECIPES = (
         facilities_ours,
         note="The answer has a row for each facility and a column for each demand point. Distances "
         "to other crossings are not written: a search ends at its last demand point. The command "
-        "`pyapsp distances` writes a CSV file with a row for each pair, by the names of the graph.",
+        "`pyapsp distances` writes a CSV file with a row for each pair, by the names of the graph. "
+        "In Python, `pandas.DataFrame(answer, facilities, demand).to_csv(name)` does.",
     ),
     Recipe(
         "nearest",
@@ -322,11 +323,9 @@ RECIPES = (
         nearest_data,
         nearest_theirs,
         nearest_ours,
-        note="`to_frame()` of the answer is a table of all vertices, each with its targets and "
-        "their distances. Distances are from each vertex to its targets. SciPy's rows are from the "
-        "facilities, which is the same in these streets. With k = 1 there is one search, which a "
-        "device cannot divide: in small graphs and on GPUs it runs on the host, compiled by Numba, "
-        "or else by SciPy's `dijkstra(min_only=True)`.",
+        note="`targets` of the answer has the three facilities of each vertex, and `to_frame()` is "
+        "a table of them with their names and distances. Distances are from each vertex to its "
+        "targets. SciPy's rows are from the facilities, which is the same in these streets.",
     ),
     Recipe(
         "within",
@@ -377,9 +376,10 @@ RECIPES = (
         closeness_ours,
         same=by_node,
         note="The distances are those to the vertex, as in NetworkX. **Weights are used unless you "
-        "say `weight=None`**, if the graph has any. The answer is an array, in the order of the "
-        "nodes. With the setting `NETWORKX_BACKEND_PRIORITY=pyapsp` the call of NetworkX itself "
-        "runs in pyapsp, and returns its dictionary.",
+        "say `weight=None`**, if the graph has any; NetworkX has `distance=` for them. The answer "
+        "is an array, in the order of the nodes. With the setting "
+        "`NETWORKX_BACKEND_PRIORITY=pyapsp` the call of NetworkX itself runs in pyapsp, and "
+        "returns its dictionary.",
     ),
     Recipe(
         "closeness-igraph",
@@ -412,8 +412,9 @@ RECIPES = (
         pairs_theirs,
         pairs_ours,
         same=pairs_same,
-        note="`path(i)` of the answer is route i, and `distances[i]` its length. If there is no "
-        "route, they are an empty list and infinity. `path_columns()` has the crossings of all "
+        note="`path(i)` of the answer is route i, and `distances[i]` its length; with "
+        "`along=` there is the sum of a second weight along it. If there is no route, "
+        "they are an empty list and infinity. `path_columns()` has the crossings of all "
         "routes in one column.",
     ),
     Recipe(
@@ -537,7 +538,8 @@ def page(figures: dict[str, Any]) -> str:
         "`graph` is a {py:class}`pyapsp.Graph`, or an object that functions take as one: a "
         'matrix of SciPy, a graph of NetworkX, igraph or OSMnx (with `weight="length"`), the name '
         "of a file, or [a data frame of edges](frames.md). Vertices are numbers, or names if the "
-        "graph has names. The `to_frame` of a result makes a table with the same names.\n",
+        "graph has names. If a result has `to_frame`, that makes a table with the same names; "
+        "arrays have the order of the vertices or of the arguments.\n",
         table(figures),
     ]
     for recipe in RECIPES:

@@ -85,8 +85,9 @@ def solve(
         int64, int32, int16 or uint16. ``"auto"`` selects the narrowest integer type that is proved
         exact for this graph, or else a float type.
     predecessors : bool
-        Also compute the last vertex before j on each path, for `Result.path`. Of several shortest
-        paths the same call returns the same one; another method or type may return another.
+        Also compute the last vertex before j on each path, for `Result.path`. Of several, it is the
+        one with the smallest number, except with `fw-naive`, `fw-blocked`, `apsp-bfs` and
+        `dijkstra-cpu`, and behind arcs of weight zero. Rounding may make another path the shortest.
     out : ndarray, optional
         Array for the distances: shape (n, n), or (k, n) for k sources, C-contiguous, of the dtype
         of the distances. If `dtype` is None, the dtype of this array is used. It may be a memory

@@ -29,6 +29,7 @@ _COMMANDS = (
     "distances",
     "within",
     "nearest",
+    "accessibility",
     "measure",
     "scale",
     "scc",

@@ -72,10 +72,22 @@ def printer(arguments: argparse.Namespace) -> Callable[[str], None]:
     return (lambda text: None) if arguments.json else partial(print, flush=True)
 
 
-def checked_graph(arguments: argparse.Namespace, *suffixes: str) -> Graph:
-    """Check the arguments, and that the outputs can be written, and read the graph."""
-    check_named(arguments, arguments.graph)
-    check_outputs(arguments.output, getattr(arguments, "record", None), inputs=[arguments.graph])
+def checked_graph(
+    arguments: argparse.Namespace, *suffixes: str, inputs: Sequence[str] = ()
+) -> Graph:
+    """Check the arguments, and that the outputs can be written, and read the graph.
+
+    Parameters
+    ----------
+    arguments : argparse.Namespace
+    *suffixes : str
+        Of the output.
+    inputs : sequence of str
+        Other files that are read.
+    """
+    inputs = [arguments.graph, *inputs]
+    check_named(arguments, *inputs)
+    check_outputs(arguments.output, getattr(arguments, "record", None), inputs=inputs)
     check_suffix(arguments, *suffixes)
     return read_graph(arguments.graph, arguments)
 

@@ -55,11 +55,17 @@ def add_targeted(parser: argparse.ArgumentParser, metavar: str, what: str) -> No
     add_progress(parser)
 
 
-def add_search(parser: argparse.ArgumentParser, several: str = "several share the sources") -> None:
+def add_search(
+    parser: argparse.ArgumentParser,
+    several: str = "several share the sources",
+    *,
+    dtype: bool = True,
+) -> None:
     """Add the arguments of a search, for `search_arguments`; `several` as for `add_device`."""
     add_cutoff(parser)
     add_undirected(parser)
-    add_dtype(parser)
+    if dtype:
+        add_dtype(parser)
     add_device(parser, several)
     add_memory_limit(parser)
     add_dry_run(parser)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -59,7 +60,7 @@ def on_sources(
             given = own_arguments(ranks, function, arguments, options)
         graph, owner = given["graph"], function.__name__
         if pairs:
-            sources, targets = ends_of(given["sources"], given["targets"], graph, owner)
+            sources, targets, by_label = ends_of(given["sources"], given["targets"], graph, owner)
         else:
             sources = vertices_or_all(graph, given["sources"], owner)
         mine = _part(sources, ranks.rank, ranks.size)
@@ -69,6 +70,8 @@ def on_sources(
         # vertices are numbers now, and no labels
         vars(graph).pop("is_converted", None)
         answer = function(**given)
+        if pairs and not gathered:
+            answer = replace(answer, by_label=by_label)
         if gathered:
             parts = ranks.all((mine, answer))
             answer = np.empty((sources.size, *answer.shape[1:]), answer.dtype)

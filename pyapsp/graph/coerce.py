@@ -114,7 +114,7 @@ def _recognise(source: GraphLike, weight: Weight, copy: bool) -> Graph:
         if weight is None:
             return convert.reweight(nameless, "unweighted")
         if weight is not ...:
-            rule = "None for an object whose weights have no names"
+            rule = "... (its weights) or None (1) for an object whose weights have no names"
             raise ParameterError.of("weight", "as_graph", rule, weight)
         return nameless
     if isinstance(source, str | os.PathLike):

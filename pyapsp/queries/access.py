@@ -87,8 +87,8 @@ def accessibility(
     graph, cutoff, sources, directed, weight, device, memory_limit, progress
         As for `within`.
     opportunities : (n,) or (n, c) array_like of numbers
-        What is at each vertex, for instance its shops, or its jobs of c kinds. The index of a
-        column of pandas is that of the rows, or has the labels of the vertices in their order.
+        What is at each vertex, for instance its shops, or its jobs of c kinds. A column of pandas
+        must have its default index, or the labels of the vertices in the order of the graph.
     decay : callable, optional
         Called with an array of distances, returns for each, whatever the others are, a factor of
         what is there. How many distances come together may differ from run to run. None: 1.

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Hashable, Mapping
+from types import EllipsisType
 from typing import TypeAlias, cast
 
 import numpy as np
@@ -11,8 +13,9 @@ from numpy.typing import ArrayLike
 from pyapsp.base.errors import GraphError, ParameterError
 from pyapsp.graph import Graph, GraphLike, as_graph, has_attributes
 from pyapsp.graph.attributes import Weight, WeightFunction
+from pyapsp.graph.io import read_columns
 
-__all__ = ["Along", "second_weights", "sums_along"]
+__all__ = ["Along", "of_columns", "second_weights", "sums_along"]
 
 #: A second weight: as ``weight``, or the graph or matrix that has it, or an array of it.
 Along: TypeAlias = "Hashable | WeightFunction | GraphLike | ArrayLike"
@@ -46,8 +49,11 @@ def second_weights(
     GraphError
         If an arc of a matrix or a graph has no second weight, or one that is not finite.
     """
-    if isinstance(source, str) or hasattr(source, "__fspath__"):
-        raise _refused("absent for a file: read it into a data frame", along)
+    if isinstance(source, str | os.PathLike):
+        if not isinstance(along, str):
+            raise _refused("the name of a column of the file", along)
+        in_file = of_columns(source, graph, weight, along, directed)
+        return lambda tails, heads: in_file
     if has_attributes(source):
         if not isinstance(along, Hashable) or isinstance(along, Graph):
             raise _refused("the name of an attribute or a column, or a function", along)
@@ -63,15 +69,61 @@ def second_weights(
 
         return of_attributes
     own = as_graph(source, weight=weight, copy=False)
-    tails, heads, first = own.arcs()
     second = _of_arcs(own, source, along)
+    found = _of_arrays(graph, *own.arcs(), second, directed=directed and own.directed)
+    return lambda tails, heads: found
+
+
+def of_columns(
+    path: str | os.PathLike[str],
+    graph: Graph,
+    weight: Weight,
+    along: str,
+    directed: bool,
+    form: str | None = None,
+) -> Graph:
+    """Return the graph with a second weight that is a column of a file.
+
+    Parameters
+    ----------
+    path : path-like
+        An edge list.
+    graph, weight, along, directed
+        As for `second_weights`.
+    form : str, optional
+        Its format, as for `pyapsp.read`.
+
+    Raises
+    ------
+    FormatError, OSError, ParameterError
+        As `pyapsp.graph.io.read_columns`.
+    GraphError
+        A second weight is not finite.
+    """
+    first = cast("str | EllipsisType | None", weight)
+    arcs, second = read_columns(path, first, along, format=form)
+    ones = np.ones(arcs.tails.size, np.int64)
+    weights = ones if arcs.weights is None else arcs.weights
+    both = directed and arcs.directed
+    return _of_arrays(graph, arcs.tails, arcs.heads, weights, second, directed=both)
+
+
+def _of_arrays(
+    graph: Graph,
+    tails: np.ndarray,
+    heads: np.ndarray,
+    first: np.ndarray,
+    second: np.ndarray,
+    *,
+    directed: bool,
+) -> Graph:
+    """Return the graph with the second weights of the arcs that are as long as in the graph."""
     if not np.isfinite(second).all():
         arc = int(np.argmin(np.isfinite(second)))
-        raise _lacks(own, tails[arc], heads[arc], "a second weight that is not finite")
+        raise _lacks(graph, tails[arc], heads[arc], "a second weight that is not finite")
     shortest = first == _looked_up(graph, tails, heads)[0]
     arcs = tails[shortest], heads[shortest], second[shortest]
-    found = Graph.from_arcs(graph.n, *arcs, directed=directed and own.directed)
-    return lambda tails, heads: found
+    return Graph.from_arcs(graph.n, *arcs, directed=directed)
 
 
 def sums_along(

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain, pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyopencl as cl
@@ -38,22 +38,31 @@ _VALUES, _FIRST, _MOST = 2**20, 4, 2**16
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RankedPaths(PairPaths[tuple[np.generic, list[int]]]):
-    """The result of `yen`, with the ``sources``, ``targets`` and ``labels`` of the pairs."""
+    """The result of `yen`, with ``sources``, ``targets``, ``labels`` and ``by_label``."""
 
     _dtype: np.dtype  # of the lengths
 
-    def paths(self, pair: int = 0) -> list[list[int]]:
+    def paths(self, pair: int | None = None) -> list[list[Any]]:
         """Return the paths of a pair, the shortest first, each with both ends.
+
+        Parameters
+        ----------
+        pair : int, optional
+            Its number from 0. It is needed only if there are several pairs.
+
+        Returns
+        -------
+        list of list of int, or of labels if the targets were given by labels
 
         Raises
         ------
         ParameterError
             If there is no such pair.
         """
-        return [path for _, path in self._of(pair, "paths")]
+        return [self._path(np.array(path)) for _, path in self._of(pair, "paths")]
 
-    def distances(self, pair: int = 0) -> np.ndarray:
-        """Return the lengths of the paths of a pair.
+    def distances(self, pair: int | None = None) -> np.ndarray:
+        """Return the lengths of the paths of a pair, whose number is as for `paths`.
 
         Raises
         ------
@@ -61,6 +70,24 @@ class RankedPaths(PairPaths[tuple[np.generic, list[int]]]):
             If there is no such pair.
         """
         return np.array([length for length, _ in self._of(pair, "distances")], self._dtype)
+
+    def path_columns(self) -> dict[str, np.ndarray]:
+        """Return a row for each vertex of each path, by the labels of the graph.
+
+        Returns
+        -------
+        dict of str to ndarray
+            Columns ``pair``, its number from 0; ``rank`` of the path from 1; and ``vertex``, from
+            the source to the target.
+        """
+        lengths = [[len(path) for _, path in some] for some in self._found]
+        vertices = [vertex for some in self._found for _, path in some for vertex in path]
+        ranks = [np.repeat(np.arange(1, len(some) + 1), some) for some in lengths]
+        return {
+            "pair": np.repeat(np.arange(len(lengths)), [sum(some) for some in lengths]),
+            "rank": np.concatenate([np.empty(0, np.int64), *ranks]),
+            "vertex": self._named(np.array(vertices, np.int64)),
+        }
 
     def to_columns(self) -> dict[str, np.ndarray]:
         """Return a row for each path, by the labels of the graph.
@@ -136,7 +163,7 @@ def yen(
     """
     common = None, directed, weight, dtype, device, memory_limit, progress
     graph, options = asked("yen", graph, *common, several=True, predecessors=True)
-    tails, heads = ends_of(sources, targets, graph, "yen")
+    tails, heads, by_label = ends_of(sources, targets, graph, "yen")
     most, lengths = integer("k", "yen", k, 1), _Lengths(graph, options.dtype)
     # the searches of spurs, if there are any
     workers = on_each_device(partial(_Search, graph), options) if most > 1 else []
@@ -162,7 +189,7 @@ def yen(
     if progress is not None:
         progress(most, most)
     paths = [each.paths for each in ranked]
-    return RankedPaths(tails, heads, graph.labels, paths, options.dtype)
+    return RankedPaths(tails, heads, graph.labels, by_label, paths, options.dtype)
 
 
 @dataclass(frozen=True)

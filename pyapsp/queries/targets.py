@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -18,9 +18,10 @@ from pyapsp.base.shown import Shown
 from pyapsp.device import DeviceLike
 from pyapsp.graph import Graph, GraphLike, Vertices, Weight
 from pyapsp.graph.frames import Tabular
-from pyapsp.graph.validation import flag, integer, output, vertex
+from pyapsp.graph.names import numbered
+from pyapsp.graph.validation import flag, integer, output
 from pyapsp.numbers.precision import infinity, is_exact
-from pyapsp.paths import vertices_of, vertices_or_all
+from pyapsp.paths import vertices, vertices_of, vertices_or_all
 from pyapsp.queries.along import Along, second_weights, sums_along
 from pyapsp.queries.searches import fill, searched
 from pyapsp.queries.workers import asked
@@ -44,15 +45,32 @@ class _PairResult(Shown, Tabular):
         The vertices of each pair.
     labels : (n,) ndarray or None
         The labels of the vertices.
+    by_label : bool
+        Whether the targets were given by their labels: then paths are of labels.
     """
 
     sources: np.ndarray
     targets: np.ndarray
     labels: np.ndarray | None
+    by_label: bool
 
     def _named(self, numbers: np.ndarray) -> np.ndarray:
         names: np.ndarray = numbers if self.labels is None else self.labels[numbers]
         return names
+
+    def _path(self, numbers: np.ndarray) -> list[Any]:
+        path: list[Any] = (self._named(numbers) if self.by_label else numbers).tolist()
+        return path
+
+    def _place(self, pair: int | None, name: str) -> int:
+        """Return the number of a pair, which may be left out if there is one."""
+        owner, last = f"{type(self).__name__}.{name}", self.sources.size - 1
+        if last < 0:
+            raise ParameterError.of("pair", owner, "a pair, and there is none", pair)
+        if pair is None and last:
+            rule = f"one of the pairs, of which there are {last + 1}"
+            raise ParameterError.of("pair", owner, rule, pair)
+        return 0 if pair is None else integer("pair", owner, pair, 0, last)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -64,14 +82,13 @@ class PairPaths(_PairResult, Generic[_Path]):
     def _facts(self) -> dict[str, object]:
         return {"pairs": self.sources.size, "paths": sum(map(len, self._found))}
 
-    def _of(self, pair: int, name: str) -> list[_Path]:
-        owner = f"{type(self).__name__}.{name}"
-        return self._found[vertex("pair", owner, pair, self.sources.size)]
+    def _of(self, pair: int | None, name: str) -> list[_Path]:
+        return self._found[self._place(pair, name)]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Pairs(_PairResult):
-    """The result of `pairs`, with the ``sources``, ``targets`` and ``labels`` of the pairs.
+    """The result of `pairs`, with ``sources``, ``targets``, ``labels`` and ``by_label``.
 
     Attributes
     ----------
@@ -100,12 +117,17 @@ class Pairs(_PairResult):
         steps = None if self.vertices is None else self.vertices.size
         return {"pairs": self.sources.size, "vertices": steps}
 
-    def path(self, pair: int) -> list[int]:
+    def path(self, pair: int | None = None) -> list[Any]:
         """Return the vertices of a shortest path of a pair, both ends included.
+
+        Parameters
+        ----------
+        pair : int, optional
+            Its number from 0. It is needed only if there are several pairs.
 
         Returns
         -------
-        list of int
+        list of int, or of labels if the targets were given by labels
             ``[]`` if there is no path.
 
         Raises
@@ -115,12 +137,8 @@ class Pairs(_PairResult):
         """
         if self.starts is None or self.vertices is None:
             raise ParameterError("Pairs.path needs paths: call pairs(paths=True)")
-        last = self.sources.size - 1
-        if last < 0:
-            raise ParameterError.of("pair", "Pairs.path", "a pair, and there is none", pair)
-        place = integer("pair", "Pairs.path", pair, 0, last)
-        found: list[int] = self.vertices[slice(*self.starts[place : place + 2])].tolist()
-        return found
+        place = self._place(pair, "path")
+        return self._path(self.vertices[slice(*self.starts[place : place + 2])])
 
     def to_columns(self) -> dict[str, np.ndarray]:
         """Return a row for each pair, by the labels of the graph.
@@ -188,16 +206,18 @@ def pairs(
     ----------
     graph : Graph or graph-like
         As for `solve`; no negative weights.
-    sources, targets : int or sequence of int
-        Vertices; both of one length, or one of them a single vertex. Pairs may be repeated.
+    sources, targets : int, str, or sequence of these
+        Vertices, by their numbers or by their labels; both of one length, or one of them a single
+        vertex. Pairs may be repeated.
     paths : bool
         Also find the paths. Of several shortest paths it is the one that `within` tells.
     along : hashable, callable, graph-like or (m,) array-like of float, optional
         A second weight, to sum along the path of each pair; needs ``paths=True``. For a graph of
-        NetworkX or igraph or a data frame, the name or function of it, as for `weight`; for a
-        `Graph` or a matrix, another with the second weight; for a `Graph` also a value for each arc
-        in the order of ``Graph.indices``. Of parallel edges the one with the smallest first weight
-        counts, of several such the one with the smallest second weight.
+        NetworkX or igraph or a data frame, the name or function of it, as for `weight`; for an edge
+        list in a file, the name of a column; for a `Graph` or a matrix, another with the second
+        weight; for a `Graph` also a value for each arc in the order of ``Graph.indices``. Of
+        parallel edges the one with the smallest first weight counts, of several such the one with
+        the smallest second weight.
     cutoff : float, optional
         The largest distance; pairs that are farther have no path.
     directed, weight, dtype, device, memory_limit
@@ -232,14 +252,14 @@ def pairs(
         raise ParameterError.of("along", "pairs", "absent without paths=True", along)
     common = cutoff, directed, weight, dtype, device, memory_limit, progress
     graph, options = asked("pairs", graph, *common, several=True, predecessors=paths)
-    tails, heads = ends_of(sources, targets, graph, "pairs")
+    tails, heads, by_label = ends_of(sources, targets, graph, "pairs")
     second = None if along is None else second_weights(source, graph, weight, along, directed)
     found = searched(graph, options, tails, heads, of_sources(progress))
     if not paths:
-        return Pairs(tails, heads, graph.labels, found.distances, None, None)
+        return Pairs(tails, heads, graph.labels, by_label, found.distances, None, None)
     starts, path = found.routes.joined()
     sums = None if second is None else sums_along(second, graph, starts, path)
-    return Pairs(tails, heads, graph.labels, found.distances, starts, path, sums)
+    return Pairs(tails, heads, graph.labels, by_label, found.distances, starts, path, sums)
 
 
 def ends_of(
@@ -247,8 +267,8 @@ def ends_of(
     targets: Vertices,
     graph: Graph,
     owner: str,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the vertices of pairs, as `pairs` takes them.
+) -> tuple[np.ndarray, np.ndarray, bool]:
+    """Return the vertices of pairs, as `pairs` takes them, and whether the targets were labels.
 
     Raises
     ------
@@ -256,12 +276,13 @@ def ends_of(
         If they are no vertices, or their numbers differ.
     """
     tails = vertices_of(graph, sources, owner)
-    heads = vertices_of(graph, targets, owner, "targets")
+    found = numbered(graph, targets, owner, "targets")
+    heads = vertices(found, graph.n, owner, "targets")
     if tails.size != heads.size and np.ndim(sources) and np.ndim(targets):
         rule = f"of the length of sources, {tails.size}"
         raise ParameterError.of("targets", owner, rule, heads.size)
     both = np.broadcast_arrays(tails, heads)
-    return np.array(both[0]), np.array(both[1])
+    return np.array(both[0]), np.array(both[1]), found is not targets
 
 
 @sources_on_ranks()

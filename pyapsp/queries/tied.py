@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -89,7 +89,7 @@ def count_shortest_paths(
     owner = "count_shortest_paths"
     common = cutoff, directed, weight, dtype, device, memory_limit, progress
     graph, options = asked(owner, graph, *common, several=True, positive=True)
-    tails, heads = ends_of(sources, targets, graph, owner)
+    tails, heads, _ = ends_of(sources, targets, graph, owner)
     counts = searched(graph, options, tails, heads, of_sources(progress), counts=True).counts
     assert counts is not None
     if counts.size and counts.max() > _MOST:
@@ -101,7 +101,7 @@ def count_shortest_paths(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class AllPaths(PairPaths[list[int]]):
-    """The result of `all_shortest_paths`, with the ``sources``, ``targets`` and ``labels``.
+    """The result of `all_shortest_paths`: ``sources``, ``targets``, ``labels``, ``by_label``.
 
     Attributes
     ----------
@@ -111,15 +111,24 @@ class AllPaths(PairPaths[list[int]]):
 
     complete: np.ndarray
 
-    def paths(self, pair: int = 0) -> list[list[int]]:
+    def paths(self, pair: int | None = None) -> list[list[Any]]:
         """Return the shortest paths of a pair, each with both ends; ``[]`` if there is none.
+
+        Parameters
+        ----------
+        pair : int, optional
+            Its number from 0. It is needed only if there are several pairs.
+
+        Returns
+        -------
+        list of list of int, or of labels if the targets were given by labels
 
         Raises
         ------
         ParameterError
             If there is no such pair.
         """
-        return self._of(pair, "paths")
+        return [self._path(np.array(path)) for path in self._of(pair, "paths")]
 
     def to_columns(self) -> dict[str, np.ndarray]:
         """Return a row for each vertex of each path, by the labels of the graph.
@@ -193,7 +202,7 @@ def all_shortest_paths(
     most = None if limit is None else min(integer("limit", owner, limit, 1), sys.maxsize)
     common = cutoff, directed, weight, dtype, device, memory_limit, progress
     graph, options = asked(owner, graph, *common, several=True, sparse=True, positive=True)
-    tails, heads = ends_of(sources, targets, graph, owner)
+    tails, heads, by_label = ends_of(sources, targets, graph, owner)
     found: list[list[list[int]]] = [[] for _ in range(tails.size)]
     complete = np.ones(tails.size, bool)
     starts, of_pair = np.unique(tails, return_inverse=True)
@@ -209,7 +218,7 @@ def all_shortest_paths(
                 found[pair] = list(islice(walk, most))
                 complete[pair] = next(walk, None) is None
             walks.costs[near] = infinity(options.dtype)
-    return AllPaths(tails, heads, graph.labels, found, complete)
+    return AllPaths(tails, heads, graph.labels, by_label, found, complete)
 
 
 def shortest_path_dag(

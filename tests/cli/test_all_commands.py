@@ -176,6 +176,8 @@ JSON = {
     "distances": ("distances g.gr --sources 1 2", "targets", 40),
     "nearest": ("nearest g.gr --targets 1 2 -k 2", "k", 2),
     "within": ("within g.gr --cutoff 5 --sources 1 2", "sources", 2),
+    "accessibility": ("accessibility g.gr --cutoff 5 --sources 1 2", "sources", 2),
+    "pairs -k": ("pairs g.gr --sources 1 --targets 5 -k 2", "pairs", 1),
     "measure": ("measure g.gr radius --undirected", "graph", None),
     "scc": ("scc g.gr", "problem", "scc"),
     "triangles": ("triangles g.gr", "problem", "triangles"),

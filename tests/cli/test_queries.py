@@ -1,4 +1,4 @@
-"""The commands within, pairs, distances and nearest: tables, files, names."""
+"""The commands within, pairs, distances, nearest and accessibility: tables, files, names."""
 
 from __future__ import annotations
 
@@ -117,6 +117,107 @@ def test_numbers_of_paths(capsys, tmp_path):
     assert "not allowed with" in capsys.readouterr().err
 
 
+@pytest.mark.usefixtures("graph")
+def test_several_paths_of_a_pair(capsys, tmp_path):
+    (tmp_path / "square.txt").write_text("a b 1\na c 1\nb d 1\nc d 2\nb c 1\n")
+    words = ["pairs", "square.txt", "--sources", "a", "--targets", "d", "b"]
+    assert main([*words, "-k", "2", "-o", "k.csv"]) == 0
+    assert rows_of("k.csv") == [
+        ["source", "target", "rank", "distance", "arcs"],
+        ["a", "d", "1", "2.0", "2"],
+        ["a", "d", "2", "3.0", "2"],
+        ["a", "b", "1", "1.0", "1"],
+    ]
+    assert main([*words, "-k", "2", "--paths", "-o", "k.csv"]) == 0
+    assert ["/".join(row) for row in rows_of("k.csv")] == [
+        "pair/rank/vertex",
+        *("0/1/a", "0/1/b", "0/1/d", "0/2/a", "0/2/c", "0/2/d", "1/1/a", "1/1/b"),
+    ]
+    for name in ("--count", "--all", "--along"):
+        assert main([*words, "-k", "2", name, *["x"] * (name == "--along")]) == 2
+        assert f"{name} is not for -k" in capsys.readouterr().err
+    assert main([*words, "-k", "2", "--cutoff", "3"]) == 2
+    assert "--cutoff is not for -k" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("graph")
+def test_all_shortest_paths(capsys, tmp_path):
+    (tmp_path / "square.txt").write_text("a b 1\na c 1\nb d 1\nc d 1\n")
+    words = ["pairs", "square.txt", "--sources", "b", "a", "--targets", "d"]
+    assert main([*words, "--all"]) == 0
+    table = "pair,path,vertex\n0,0,b\n0,0,d\n1,0,a\n1,0,b\n1,0,d\n"
+    assert capsys.readouterr().out == table + "1,1,a\n1,1,c\n1,1,d\n"
+    assert main([*words, "--all", "--limit", "1"]) == 0
+    assert capsys.readouterr().out == table
+    assert main([*words, "--limit", "1"]) == 2
+    assert "--limit is for --all" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("graph")
+def test_a_second_weight_of_a_file(capsys, tmp_path):
+    """Of parallel arcs the one with the smallest first weight counts, whatever its second is."""
+    rows = ["source\ttarget\tkm\tminutes", "a\tb\t9\t1", "a\tb\t4\t7", "b\tc\t5\t2"]
+    (tmp_path / "towns.data").write_text("\n".join(rows))
+    words = ["pairs", "towns.data", "--format", "tsv", "--sources", "a", "c", "--targets", "c", "b"]
+    along = ["--along", "minutes"]
+    assert main([*words, *along, "--weight", "km"]) == 0
+    head = "source,target,distance,arcs,along"
+    assert capsys.readouterr().out.splitlines() == [head, "a,c,9.0,2,9.0", "c,b,,,"]
+    assert main([*words, *along, "--weight", "km", "--undirected"]) == 0
+    assert capsys.readouterr().out.splitlines() == [head, "a,c,9.0,2,9.0", "c,b,5.0,1,2.0"]
+    assert main([*words, *along, "--unweighted"]) == 0
+    assert capsys.readouterr().out.splitlines()[1] == "a,c,2.0,2,3.0"
+    assert main([*words, *along, "--weight", "km", "--paths"]) == 2
+    assert "--along is for a table of pairs" in capsys.readouterr().err
+    assert main([*words, "--weight", "km", "--along", "hours"]) == 3
+    assert "one column must be called 'hours'" in capsys.readouterr().err
+
+
+def test_accessibility(graph, capsys, tmp_path):
+    (tmp_path / "jobs.csv").write_text('place,jobs,"shops, all"\na,5,1\nc,2.5,0\n\na,1,1\n')
+    words = ["accessibility", graph, "--cutoff", "3"]
+    assert main(words) == 0
+    assert capsys.readouterr().out == "source,vertices\na,2\nb,1\nc,0\nd,0\n"
+    more = ["--opportunities", "jobs.csv", "-o", "sums.csv"]
+    assert main([*words, *more, "--sources", "d", "a"]) == 0
+    assert "2 sources in" in capsys.readouterr().out
+    assert rows_of("sums.csv") == [
+        ["source", "jobs", "shops, all"],
+        ["d", "0.0", "0.0"],
+        ["a", "8.5", "2.0"],
+    ]
+    assert main([*words, *more, "--sources", "a", "--decay", "2"]) == 0
+    assert float(rows_of("sums.csv")[1][1]) == pytest.approx(6 + 2.5 * np.exp(-1.5))
+    assert main([*words, "--decay", "2"]) == 2
+    assert "--decay needs --opportunities" in capsys.readouterr().err
+    assert main([*words, *more[:2], "-o", "jobs.csv"]) == 2
+    assert main([*words, "--opportunities", "none.csv"]) == 3
+    for length in ("0", "nan", "inf", "x"):
+        with pytest.raises(SystemExit, match="2"):
+            main([*words, *more, "--decay", length])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("place\na\n", "1: a header is needed"),
+        ("", "1: a header is needed"),
+        ("place,jobs,jobs\n", "1: a header is needed"),
+        ("place,source\n", "1: a header is needed"),
+        ("place,jobs\na,1\n\na,b\n", "4: a word is no finite number"),
+        ("place,jobs\na,1_0\n", "2: a word is no finite number"),
+        ("place,jobs\na,inf\n", "2: a word is no finite number"),
+        ("place,jobs\nz,1\n", "2: the graph has no vertex 'z'"),
+        ("place,jobs\na,1,2\n", "2: 3 columns, not 2"),
+        ('place,jobs\n"a,1\n', "unexpected end of data"),
+    ],
+)
+def test_opportunities_that_cannot_be_read(graph, text, message, capsys, tmp_path):
+    (tmp_path / "jobs.csv").write_text(text)
+    assert main(["accessibility", graph, "--opportunities", "jobs.csv"]) == 3
+    assert message in capsys.readouterr().err
+
+
 def test_several_devices(graph, device, capsys):
     both = ["--device", device.id, device.id]
     for words in (
@@ -152,6 +253,8 @@ def test_nearest(graph, capsys):
         (["within", "--cutoff", "2", "-o", "n.npz"], "as large as what is found"),
         (["pairs", "--sources", "a", "--targets", "c", "--count"], "0.0 MiB"),
         (["pairs", "--sources", "a", "--targets", "c", "--paths"], "as large as what is found"),
+        (["pairs", "--sources", "a", "--targets", "c", "-k", "2"], "as large as what is found"),
+        (["accessibility", "--cutoff", "2"], "0.0 MiB"),
         (["distances", "-o", "m.npy"], "0.0 MiB"),
         (["nearest", "--targets", "b"], "0.0 MiB"),
         (["measure", "betweenness-centrality", "eccentricity"], "0.0 MiB"),

@@ -264,6 +264,12 @@ def labels() -> None:
         ends = given, given[0]
         found = COMM.allgather(pyapsp.pairs(mine, *ends, weight=weight, comm=COMM).distances)
         same(np.concatenate(found), pyapsp.pairs(frame, *ends, weight=weight).distances)
+        here = pyapsp.pairs(mine, *ends, paths=True, weight=weight, comm=COMM)
+        one = pyapsp.pairs(frame, *ends, paths=True, weight=weight)
+        everything = COMM.allgather([here.path(each) for each in range(here.sources.size)])
+        paths = [path for some in everything for path in some]
+        assert sorted(paths) == sorted(one.path(each) for each in range(2))
+        assert one.path(0)[0] == given[0]
         try:
             pyapsp.pairs(mine, *ends, paths=True, along=lambda *arc: 1, weight=weight, comm=COMM)
         except (ParameterError, RankError) as error:

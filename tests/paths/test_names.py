@@ -52,7 +52,7 @@ def test_one_name_or_several_in_every_function(towns, device):
         lambda given: pyapsp.pairs(towns, rome, given, **on).distances,
         lambda given: pyapsp.distances(towns, given, given, **on),
         lambda given: pyapsp.count_shortest_paths(towns, rome, given, **on),
-        lambda given: pyapsp.all_shortest_paths(towns, given, pisa, **on).paths(),
+        lambda given: pyapsp.all_shortest_paths(towns, given, pisa, **on).paths(1),
         lambda given: pyapsp.nearest(towns, given, **on).targets,
         lambda given: pyapsp.closeness_centrality(towns, sources=given, **on),
         lambda given: pyapsp.betweenness_centrality(towns, sources=given, **on),
@@ -88,6 +88,34 @@ def test_paths_have_the_names_that_the_call_has(towns, device):
     for path in (lambda to: result.path("Rome", to), found.path, near.path):
         with pytest.raises(ParameterError, match=r"label of a vertex.*'Milan'"):
             path("Milan")
+
+
+def test_paths_of_pairs_have_the_names_of_their_targets(towns, device):
+    ends, named = ["Rome", "Siena"], [["Rome", "Pisa", "Lucca"], []]
+    pair = {"device": device, "sources": ends, "targets": "Lucca"}
+    calls = [
+        lambda graph, **given: pyapsp.pairs(graph, paths=True, **given).path,
+        lambda graph, **given: lambda *pair: pyapsp.all_shortest_paths(graph, **given).paths(*pair),
+        lambda graph, **given: lambda *pair: pyapsp.yen(graph, k=2, **given).paths(*pair),
+    ]
+    for call in calls:
+
+        def path(*given, call=call, graph=towns, **other):
+            found = call(graph, **(pair | other))(*given)
+            return found[0] if found and isinstance(found[0], list) else found
+
+        assert [path(0), path(1)] == named
+        assert path(0, targets=towns.vertex("Lucca")) == numbers(towns, *named[0])
+        assert path(sources="Rome") == named[0]
+        with pytest.raises(ParameterError, match=r"'pair'.*one of the pairs, of which there are 2"):
+            path()
+        with pytest.raises(ParameterError, match=r"'pair'.*an integer from 0 to 1.*Got 2"):
+            path(2)
+        with pytest.raises(ParameterError, match=r"'pair'.*a pair, and there is none"):
+            path(sources=[], targets=[])
+        # integers are names if the caller has no numbers
+        ids = nx.DiGraph([(5, 2), (2, 9)])
+        assert path(graph=ids, sources=5, targets=9) == [5, 2, 9]
 
 
 @pytest.mark.parametrize(

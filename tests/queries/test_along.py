@@ -41,8 +41,8 @@ def shortest_edges(graph, ways):
 
 @pytest.mark.parametrize("kind", [nx.MultiDiGraph, nx.MultiGraph])
 @pytest.mark.parametrize("directed", [True, False])
-@pytest.mark.parametrize("form", ["networkx", "function", "igraph", "frame"])
-def test_sums_are_those_of_the_shortest_of_parallel_edges(device, kind, directed, form):
+@pytest.mark.parametrize("form", ["networkx", "function", "igraph", "frame", "file"])
+def test_sums_are_those_of_the_shortest_of_parallel_edges(device, kind, directed, form, tmp_path):
     graph = drawn(kind, seed=3)
     ways = not directed or not graph.is_directed()
     names = list(graph)
@@ -53,10 +53,13 @@ def test_sums_are_those_of_the_shortest_of_parallel_edges(device, kind, directed
     if form == "igraph":
         source = igraph.Graph.from_networkx(graph)
         source.vs["name"] = source.vs["_nx_name"]
-    if form == "frame":
+    if form in ("frame", "file"):
         rows = [(tail, head, *facts.values()) for tail, head, facts in graph.edges(data=True)]
         source = pd.DataFrame(rows, columns=["source", "target", "length", "minutes"])
         ways = not directed
+    if form == "file":
+        source.to_csv(tmp_path / "graph.csv", index=False)
+        source = tmp_path / "graph.csv"
     found = pyapsp.pairs(
         source,
         *(each.tolist() for each in pairs),
@@ -70,7 +73,7 @@ def test_sums_are_those_of_the_shortest_of_parallel_edges(device, kind, directed
     labels = np.array(found.labels, object)
     reached = 0
     for pair, total in enumerate(found.along):
-        path = labels[found.path(pair)]
+        path = labels[found.vertices[found.starts[pair] : found.starts[pair + 1]]]
         reached += len(path) > 1
         expected = sum(minutes[step] for step in itertools.pairwise(path)) if len(path) else np.inf
         assert total == expected
@@ -133,8 +136,10 @@ def test_a_second_weight_needs_paths_and_names_in_memory(device, tmp_path):
     with pytest.raises(ParameterError, match="paths=True"):
         pyapsp.pairs(graph, 0, 1, along=[1, 2, 3], device=device)
     pyapsp.graph.write(graph, tmp_path / "graph.npz")
-    with pytest.raises(ParameterError, match="read it into a data frame"):
+    with pytest.raises(ParameterError, match="only edge lists have columns, such as 'weight'"):
         pyapsp.pairs(str(tmp_path / "graph.npz"), 0, 1, paths=True, along="weight", device=device)
+    with pytest.raises(ParameterError, match="the name of a column of the file"):
+        pyapsp.pairs(tmp_path / "graph.npz", 0, 1, paths=True, along=[1, 2, 3], device=device)
     some = nx.DiGraph()
     some.add_edge("a", "b", length=1)
     with pytest.raises(GraphError, match="the edge from 'a' to 'b' has no 'minutes'"):

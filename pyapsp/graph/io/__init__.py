@@ -5,7 +5,8 @@ from __future__ import annotations
 import inspect
 import os
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import EllipsisType
 from typing import Protocol
@@ -17,11 +18,11 @@ from pyapsp.base.files import check_name, unpacked
 from pyapsp.graph import validation
 from pyapsp.graph.convert import reweight
 from pyapsp.graph.io import dimacs, edge_list, matrix_market, metis, npz
-from pyapsp.graph.io.contents import Contents, graph_of
+from pyapsp.graph.io.contents import ArcList, Contents, graph_of
 from pyapsp.graph.io.source import LineError, Source
 from pyapsp.graph.model import Graph
 
-__all__ = ["FORMATS", "SUFFIXES", "check_format", "read", "write"]
+__all__ = ["FORMATS", "SUFFIXES", "check_format", "read", "read_columns", "write"]
 
 
 class _Format(Protocol):
@@ -102,13 +103,7 @@ def read(
     if directed is not None:
         directed = validation.flag("directed", "read", directed)
     path = check_name(path, "read")
-    if format is not None and format not in FORMATS:
-        raise ParameterError.of("format", "read", f"one of {', '.join(FORMATS)}", format)
-    plain = unpacked(path)
-    if format is None:
-        module, source = _module(path, "; or name the format"), Source(path, plain.suffix)
-    else:
-        module, source = _FORMATS[f".{format}"], Source(path, f".{format}", has_suffix=False)
+    module, source = _source(path, format)
     known = list(inspect.signature(module.read).parameters)[1:]
     for option in options:
         if option not in known:
@@ -124,12 +119,8 @@ def read(
         chosen["weighted"] = False if weight is None else weight
     elif weight not in (None, ...):
         raise ParameterError.of("weight", "read", "the name of a column or None", weight)
-    try:
-        graph = graph_of(module.read(source, **chosen), plain.stem)
-    except LineError as fault:
-        raise fault.of(path) from None
-    except MemoryError:
-        raise FormatError(path, None, "the memory does not suffice for this graph") from None
+    with _faults_of(path):
+        graph = graph_of(module.read(source, **chosen), unpacked(path).stem)
     if weight is None and "weighted" not in known:
         graph = reweight(graph, "unweighted")
     if directed is None or directed == graph.directed:
@@ -137,6 +128,69 @@ def read(
     if not directed:
         return graph.symmetrized()
     return Graph(graph.indptr, graph.indices, graph.weights, labels=graph.labels, name=graph.name)
+
+
+def read_columns(
+    path: str | os.PathLike[str],
+    first: str | EllipsisType | None,
+    second: str,
+    *,
+    format: str | None = None,  # noqa: A002
+) -> tuple[ArcList, np.ndarray]:
+    """Read the arcs of an edge list, parallel ones too, with two weights.
+
+    Parameters
+    ----------
+    path, format
+        As for `read`.
+    first : str or None
+        The name of the column with the weights of the arcs, as for `read`.
+    second : str
+        The name of the column with the other weights.
+
+    Returns
+    -------
+    ArcList
+    ndarray, shape (arcs,)
+        The other weights.
+
+    Raises
+    ------
+    FormatError, OSError
+        As for `read`; also for a file with the costs of reverse arcs.
+    ParameterError
+        The file is no edge list.
+    """
+    path = check_name(path, "read")
+    module, source = _source(path, format)
+    if module is not edge_list:
+        raise ParameterError(f"{path}: only edge lists have columns, such as {second!r}")
+    chosen = first if isinstance(first, str) else False if first is None else None
+    with _faults_of(path):
+        one, other = (edge_list.read(source, weighted=name) for name in (chosen, second))
+    if other.weights is None or not np.array_equal(one.tails, other.tails):
+        raise FormatError(path, None, f"{second!r} is no second weight of the same arcs")
+    return one, other.weights
+
+
+@contextmanager
+def _faults_of(path: Path) -> Iterator[None]:
+    """Raise what a reader raises with the name of the file."""
+    try:
+        yield
+    except LineError as fault:
+        raise fault.of(path) from None
+    except MemoryError:
+        raise FormatError(path, None, "the memory does not suffice for this graph") from None
+
+
+def _source(path: Path, name: str | None) -> tuple[_Format, Source]:
+    """Return the module of a format, and the file for it."""
+    if name is None:
+        return _module(path, "; or name the format"), Source(path, unpacked(path).suffix)
+    if name not in FORMATS:
+        raise ParameterError.of("format", "read", f"one of {', '.join(FORMATS)}", name)
+    return _FORMATS[f".{name}"], Source(path, f".{name}", has_suffix=False)
 
 
 def write(graph: Graph, path: str | os.PathLike[str]) -> None:

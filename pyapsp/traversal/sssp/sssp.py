@@ -94,8 +94,9 @@ def sssp(
         Type of the distances, as for `solve`: float64 (the default), float32, float16, int64,
         int32, int16, uint16 or ``"auto"``.
     predecessors : bool
-        Also compute the vertex before each vertex, for `SsspResult.path`. Of several shortest paths
-        the same call returns the same one; another method or type may return another.
+        Also compute the vertex before each vertex, for `SsspResult.path`. Of several, it is the one
+        with the smallest number, except with `sssp-bellman-ford` and `sssp-h-bf`, and behind arcs
+        of weight zero.
     cutoff : float, optional
         Report vertices farther than this as unreachable, as `solve` does. The search may stop at
         this distance.

@@ -1,0 +1,41 @@
+"""Of several shortest paths, the predecessor with the smallest number is returned."""
+
+import numpy as np
+import pytest
+
+import pyapsp
+from pyapsp.errors import GraphError
+from pyapsp.graph import reweight
+from pyapsp.graph.generators import random_graph
+
+#: Methods that keep the predecessor that their search met first.
+FIRST_MET = {"fw-naive", "fw-blocked", "dijkstra-cpu", "apsp-bfs"}
+UNWEIGHTED = {"apsp-bfs", "ms-bfs"}
+WEIGHTED = random_graph(60, m=500, max_weight=3, seed=4)
+GRAPHS = {"weighted": WEIGHTED, "unweighted": reweight(WEIGHTED, "unweighted")}
+
+
+def smallest(graph):
+    """Return the first vertex before each vertex on a shortest path, -9999 without one."""
+    distances = pyapsp.csgraph.shortest_path(graph.to_scipy())
+    weights = graph.to_dense()
+    np.fill_diagonal(weights, np.inf)
+    # a place for each source, vertex before, and vertex
+    attains = distances[:, :, None] + weights[None] == distances[:, None, :]
+    attains &= np.isfinite(distances)[:, None, :] & ~np.eye(graph.n, dtype=bool)[:, None, :]
+    return np.where(attains.any(1), attains.argmax(1), -9999)
+
+
+@pytest.mark.parametrize("graph", GRAPHS.values(), ids=GRAPHS)
+@pytest.mark.parametrize("method", pyapsp.methods("all-pairs"), ids=lambda each: each.id)
+def test_the_smallest_predecessor(method, graph, device):
+    def solved():
+        return pyapsp.solve(graph, method=method.id, predecessors=True, device=device)
+
+    if method.id in UNWEIGHTED and graph is WEIGHTED:
+        with pytest.raises(GraphError, match="unweighted"):
+            solved()
+        return
+    found = solved()
+    same = np.array_equal(found.predecessors, smallest(graph))
+    assert same == (method.id not in FIRST_MET)
