@@ -17,7 +17,7 @@
  *             PYAPSP_KNOWN   0    1: `profiling_turns` reads the bound of its loop once
  *
  * Cost      profiling_rows: in each round 8 operations for each head and 8 for each row, and 5 of the
- *           round: those that the probes count (pyapsp/profiling/expressions.py).
+ *           round: those that the probes count (pyapsp/profiling/probes/expressions.py).
  *           profiling_branches: PYAPSP_STEPS branches of a work-item in a round.
  *
  * Source    A. Fog, Optimization manuals 3: microarchitecture, chapter 3 (what a wrong prediction

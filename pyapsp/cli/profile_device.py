@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = ["configure", "run"]
 
-# those of pyapsp.profiling.suite.PARTS, named here so that --help does not load NumPy
+# those of pyapsp.profiling.benchmarks.suite.PARTS, named here so that --help does not load NumPy
 _PARTS = ("arithmetic", "curves", "memory", "copies", "scheduling", "control", "cores")
 
 
@@ -74,7 +74,7 @@ def _measure(
 ) -> int:
     from pyapsp.base.errors import SensorError
     from pyapsp.device import choose
-    from pyapsp.profiling.suite import profile_device
+    from pyapsp.profiling.benchmarks.suite import profile_device
 
     device = choose(arguments.device)
     check_outputs(arguments.output, arguments.page)

@@ -9,8 +9,8 @@ import numpy as np
 import pyopencl as cl
 
 from pyapsp.base.errors import ParameterError
-from pyapsp.profiling.opencl_types import Parameter
-from pyapsp.profiling.record import Argument
+from pyapsp.profiling.probes.opencl_types import Parameter
+from pyapsp.profiling.traces.record import Argument
 
 __all__ = ["SCALARS", "arguments_of"]
 

@@ -16,12 +16,12 @@ from pyapsp.base.json import Record
 from pyapsp.device import Device, device_errors, event_seconds
 from pyapsp.device.kernels import Program, assemble
 from pyapsp.device.kernels.source import headed, root
-from pyapsp.profiling.analysis import Analyst, LaunchTrace
 from pyapsp.profiling.arguments import arguments_of
-from pyapsp.profiling.characterisation import Characterisation
-from pyapsp.profiling.criteria import WEIGHTS, Criteria, quality, transfer
+from pyapsp.profiling.benchmarks.characterisation import Characterisation
 from pyapsp.profiling.model import analyse
-from pyapsp.profiling.record import Recorder, Shape
+from pyapsp.profiling.traces.analysis import Analyst, LaunchTrace
+from pyapsp.profiling.traces.criteria import WEIGHTS, Criteria, quality, transfer
+from pyapsp.profiling.traces.record import Recorder, Shape
 
 __all__ = ["described", "group_of", "profile_kernel", "source_of", "with_includes"]
 

@@ -10,7 +10,7 @@ is that of the busiest part, and what the groups that are on the device wait (`W
 in which a part works whenever it can needs longer than its work and the longest chain of waits (R.
 P. Brent, The parallel evaluation of general arithmetic expressions, Journal of the ACM 21(2), 1974,
 doi:10.1145/321812.321815). Atomic operations go on while the warps that asked for them do. The
-parts of a CPU take turns: `pyapsp.profiling.work` has the formula.
+parts of a CPU take turns: `pyapsp.profiling.traces.work` has the formula.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pyapsp.base.errors import ParameterError
-from pyapsp.profiling.analysis import LaunchTrace
-from pyapsp.profiling.characterisation import Characterisation, Core
-from pyapsp.profiling.criteria import Criteria, intensity
+from pyapsp.profiling.benchmarks.characterisation import Characterisation, Core
+from pyapsp.profiling.traces.analysis import LaunchTrace
+from pyapsp.profiling.traces.criteria import Criteria, intensity
 
 __all__ = ["Advice", "Analysis", "analyse", "potential_speedup"]
 

@@ -21,9 +21,9 @@ from pyapsp.base.errors import DeviceError
 from pyapsp.base.json import Record
 from pyapsp.device import Device, event_times
 from pyapsp.device.kernels import Program
-from pyapsp.profiling.criteria import Span
-from pyapsp.profiling.record import Argument
-from pyapsp.profiling.traces import overlapping
+from pyapsp.profiling.traces.criteria import Span
+from pyapsp.profiling.traces.record import Argument
+from pyapsp.profiling.traces.reduction import overlapping
 
 __all__ = ["Command", "Launched", "Timeline", "observing"]
 

@@ -26,9 +26,9 @@ from pyapsp.base.errors import ParameterError, VerificationError
 from pyapsp.base.json import Record
 from pyapsp.device import Device
 from pyapsp.device.kernels.scan import Scan
-from pyapsp.profiling.analysis import mean
-from pyapsp.profiling.criteria import Criteria, quality
 from pyapsp.profiling.run import profile_run
+from pyapsp.profiling.traces.analysis import mean
+from pyapsp.profiling.traces.criteria import Criteria, quality
 from pyapsp.traversal.partitioning.partition import partition
 
 __all__ = ["IMPLEMENTATIONS", "Implementation", "score"]

@@ -14,14 +14,14 @@ from pyapsp.base.errors import CapabilityError, PyApspError
 from pyapsp.base.json import Record
 from pyapsp.device import Device, choose, event_seconds
 from pyapsp.device.kernels.source import headed
-from pyapsp.profiling.analysis import Analyst, LaunchTrace, mean
 from pyapsp.profiling.arguments import SCALARS
-from pyapsp.profiling.characterisation import Characterisation
-from pyapsp.profiling.criteria import host_sync, transfer
+from pyapsp.profiling.benchmarks.characterisation import Characterisation
 from pyapsp.profiling.kernel import described, group_of, with_includes
 from pyapsp.profiling.observe import Command, Launched, Timeline, observing
-from pyapsp.profiling.opencl_types import Parameter
-from pyapsp.profiling.record import Argument, Recorder, Shape
+from pyapsp.profiling.probes.opencl_types import Parameter
+from pyapsp.profiling.traces.analysis import Analyst, LaunchTrace, mean
+from pyapsp.profiling.traces.criteria import host_sync, transfer
+from pyapsp.profiling.traces.record import Argument, Recorder, Shape
 
 __all__ = ["built", "profile_run", "typed"]
 

@@ -17,7 +17,7 @@ from scipy.stats import spearmanr
 
 from pyapsp.base.errors import ParameterError
 from pyapsp.base.json import Record
-from pyapsp.profiling.criteria import WEIGHTS, Criteria
+from pyapsp.profiling.traces.criteria import WEIGHTS, Criteria
 
 __all__ = ["Fit", "Sample", "correlation", "fit", "fitted"]
 

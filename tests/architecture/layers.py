@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-__all__ = ["LAYERS", "PAGE", "PUBLIC", "page"]
+__all__ = ["LAYERS", "PAGE", "PUBLIC", "ROOMS", "page"]
 
 # From the bottom up: the name of a layer, and its packages with one line for each. A package
 # imports only packages that are listed before it.
@@ -48,7 +48,7 @@ LAYERS = (
             "simulation": "differential equations from SBML, PHML, ISML, CellML",
             "matching": "approximate subgraph isomorphism",
             "mining": "formulas that are true at every instant of a trace",
-            "profiling": "microbenchmarks of devices, criteria of kernels",
+            "profiling": "`benchmarks/` of devices, `probes/` in kernels, `traces/`; criteria",
         },
     ),
     (
@@ -61,6 +61,10 @@ LAYERS = (
         },
     ),
 )
+# Subpackages with an order: which others each may import. None imports a module beside them.
+ROOMS = {
+    "profiling": {"benchmarks": (), "probes": (), "traces": ("benchmarks", "probes")},
+}
 # Public modules of one line, which no package imports.
 PUBLIC = ("errors", "verify")
 PAGE = Path(__file__).resolve().parents[2] / "pyapsp" / "README.md"

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
-from layers import LAYERS, PAGE, PUBLIC, page
+from layers import LAYERS, PAGE, PUBLIC, ROOMS, page
 
 TOP = Path(__file__).resolve().parents[2]
 PACKAGE = TOP / "pyapsp"
@@ -72,6 +72,20 @@ def test_imports_point_down(path):
             assert part in LAYERS[-1][1], f"{path}:{line}: only interfaces use the public names"
             continue
         assert LEVELS[target] < LEVELS[part], f"{path}:{line}: {part} imports {target}"
+
+
+@pytest.mark.parametrize("package", ROOMS)
+def test_imports_between_subpackages_point_one_way(package):
+    rooms = ROOMS[package]
+    assert {path.parent.name for path in (PACKAGE / package).glob("*/__init__.py")} == set(rooms)
+    for room, allowed in rooms.items():
+        for path in sorted((PACKAGE / package / room).rglob("*.py")):
+            for line, name in imports_of(path):
+                parts = name.split(".")
+                if parts[1] != package:
+                    continue
+                target = parts[2] if len(parts) > 2 else ""
+                assert target in (room, *allowed), f"{path}:{line}: {room} imports {name}"
 
 
 def test_no_import_circles_between_modules():

@@ -10,8 +10,8 @@ import pytest
 
 from pyapsp.cli import main, profile_device
 from pyapsp.errors import CapabilityError
-from pyapsp.profiling import suite
-from pyapsp.profiling.measuring import Benchmark
+from pyapsp.profiling.benchmarks import suite
+from pyapsp.profiling.benchmarks.measuring import Benchmark
 
 
 def toy(name, fault=None):

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from pyapsp.errors import ParameterError
-from pyapsp.profiling.analysis import LaunchTrace, mean
-from pyapsp.profiling.characterisation import Characterisation, Core, Curve, Delays
-from pyapsp.profiling.criteria import Accesses, Criteria
+from pyapsp.profiling.benchmarks.characterisation import Characterisation, Core, Curve, Delays
 from pyapsp.profiling.model import analyse, potential_speedup
-from pyapsp.profiling.record import Shape
-from pyapsp.profiling.waits import Waits
-from pyapsp.profiling.work import Work
+from pyapsp.profiling.traces.analysis import LaunchTrace, mean
+from pyapsp.profiling.traces.criteria import Accesses, Criteria
+from pyapsp.profiling.traces.record import Shape
+from pyapsp.profiling.traces.waits import Waits
+from pyapsp.profiling.traces.work import Work
 
 FLAT = Curve((1.0,), (1.0,))
 LINEAR = Curve((0.0, 1.0), (0.0, 1.0))

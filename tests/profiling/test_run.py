@@ -14,9 +14,9 @@ from pyapsp.cli import main
 from pyapsp.device.kernels import Program, residents
 from pyapsp.graph import generators
 from pyapsp.profiling import observe
-from pyapsp.profiling.analysis import Analyst
 from pyapsp.profiling.observe import observing
 from pyapsp.profiling.run import profile_run
+from pyapsp.profiling.traces.analysis import Analyst
 
 ADD = """
 __kernel void add(__global int *x, const int y) { x[get_global_id(0)] += y; }

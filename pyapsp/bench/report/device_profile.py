@@ -194,7 +194,7 @@ def profile_page(profile: Mapping[str, Any]) -> str:
     Parameters
     ----------
     profile : mapping
-        What `pyapsp.profiling.suite.profile_device` returns.
+        What `pyapsp.profiling.benchmarks.suite.profile_device` returns.
 
     Returns
     -------

@@ -3,7 +3,7 @@
 import pytest
 from papers.published import Published
 
-from pyapsp.profiling.criteria import WEIGHTS
+from pyapsp.profiling.traces.criteria import WEIGHTS
 from pyapsp.profiling.weights import correlation
 
 PAPER = Published("busato_profiling")

@@ -21,7 +21,7 @@ from pyapsp.device.kernels.source import headed
 from pyapsp.errors import ParameterError, VerificationError
 from pyapsp.profiling import observe, primitives
 from pyapsp.profiling import run as runs
-from pyapsp.profiling.suite import profile_device
+from pyapsp.profiling.benchmarks.suite import profile_device
 
 NAME = "busato-profiling"
 # Parts of the suite.

@@ -16,8 +16,8 @@ from papers.busato_profiling.programs import Numbers, Reduction, Shape
 
 from pyapsp.device.kernels import Program
 from pyapsp.errors import CapabilityError, PyApspError, VerificationError
-from pyapsp.profiling.criteria import Units
 from pyapsp.profiling.observe import Timeline
+from pyapsp.profiling.traces.criteria import Units
 
 NAME = "busato-profiling-counters"
 STEPS = """

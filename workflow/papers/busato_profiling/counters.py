@@ -15,16 +15,16 @@ from papers.runner import Runner
 from pyapsp.base.json import Record
 from pyapsp.device import Device
 from pyapsp.graph import Graph
-from pyapsp.profiling import criteria
-from pyapsp.profiling.criteria import Launch, Units
-from pyapsp.profiling.units import units_of
+from pyapsp.profiling.traces import criteria
+from pyapsp.profiling.traces.criteria import Launch, Units
+from pyapsp.profiling.traces.units import units_of
 from pyapsp.registry import Check, Method, Problem, method, problem
 from pyapsp.registry import Request as Call
 from pyapsp.registry.runs import solve
 from pyapsp.registry.timing import Turn
 
 if TYPE_CHECKING:
-    from pyapsp.profiling.analysis import LaunchTrace
+    from pyapsp.profiling.traces.analysis import LaunchTrace
 
 __all__ = ["METHODS", "PROGRAMS", "QUANTITIES", "counted", "counters", "of_hardware"]
 

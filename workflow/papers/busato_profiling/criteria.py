@@ -13,7 +13,7 @@ from papers.experiment import Case, Found, InTurns, Request
 from papers.metered import about
 from papers.runner import Label, Runner
 from pyapsp.errors import PyApspError, SensorError
-from pyapsp.profiling.suite import profile_device
+from pyapsp.profiling.benchmarks.suite import profile_device
 from pyapsp.registry.timing import Turn, warm_up
 
 __all__ = ["VERSIONS", "Once", "criteria", "primitives"]

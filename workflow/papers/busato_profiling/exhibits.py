@@ -24,7 +24,7 @@ from papers.runner import RunRecord
 from papers.tables import Maker, Row, Rows
 from papers.values import Value, beside, milliseconds, ratio, reduction, times
 from pyapsp.errors import ParameterError
-from pyapsp.profiling.criteria import WEIGHTS
+from pyapsp.profiling.traces.criteria import WEIGHTS
 from pyapsp.profiling.weights import fitted
 
 __all__ = ["ROWS"]

@@ -22,17 +22,17 @@ from pyapsp.base.json import Record
 from pyapsp.device import Device
 from pyapsp.device.energy import EnergyMeter
 from pyapsp.errors import CapabilityError, SensorError
-from pyapsp.profiling.arithmetic import chains, latency, throughput
-from pyapsp.profiling.measuring import Benchmark, Effort, measured
-from pyapsp.profiling.memory import banks, read
-from pyapsp.profiling.operations import OPERATIONS
-from pyapsp.profiling.scheduling import additions
+from pyapsp.profiling.benchmarks.arithmetic import chains, latency, throughput
+from pyapsp.profiling.benchmarks.measuring import Benchmark, Effort, measured
+from pyapsp.profiling.benchmarks.memory import banks, read
+from pyapsp.profiling.benchmarks.operations import OPERATIONS
+from pyapsp.profiling.benchmarks.scheduling import additions
 from pyapsp.registry import Method, Problem, method, problem
 from pyapsp.registry.runs import solve
 from pyapsp.registry.timing import Turn
 
 if TYPE_CHECKING:
-    from pyapsp.profiling.analysis import LaunchTrace
+    from pyapsp.profiling.traces.analysis import LaunchTrace
 
 __all__ = ["KERNELS", "PARTS", "Costs", "costs_of", "joules"]
 

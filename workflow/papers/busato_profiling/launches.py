@@ -13,12 +13,12 @@ import pyopencl as cl
 from pyapsp.device import Device, device_errors, event_seconds
 from pyapsp.device.kernels import Program
 from pyapsp.errors import CapabilityError
-from pyapsp.profiling.analysis import Analyst, LaunchTrace
 from pyapsp.profiling.kernel import group_of
 from pyapsp.profiling.observe import Launched, observing
-from pyapsp.profiling.record import Argument, Recorder, Shape
 from pyapsp.profiling.run import built, typed
-from pyapsp.profiling.units import width_of
+from pyapsp.profiling.traces.analysis import Analyst, LaunchTrace
+from pyapsp.profiling.traces.record import Argument, Recorder, Shape
+from pyapsp.profiling.traces.units import width_of
 
 __all__ = ["Replay", "SavedLaunch", "longest_launch"]
 

@@ -11,7 +11,7 @@ from papers.experiment import Case, Request
 from papers.runner import Runner
 from pyapsp.base.json import Json, Record
 from pyapsp.errors import CapabilityError
-from pyapsp.profiling.suite import profile_device
+from pyapsp.profiling.benchmarks.suite import profile_device
 from pyapsp.registry import Check, Method, Problem, method, problem
 from pyapsp.registry import Request as Call
 from pyapsp.registry.runs import Solved, solve

@@ -9,7 +9,7 @@ from typing import Any, cast
 from papers.experiment import Case, Experiment, Found, Request, Settings
 from pyapsp.base.json import Record
 from pyapsp.errors import VerificationError
-from pyapsp.profiling.suite import profile_device
+from pyapsp.profiling.benchmarks.suite import profile_device
 
 __all__ = ["Suite"]
 

@@ -1,9 +1,9 @@
 """The microbenchmarks, each in one round: against NumPy."""
 
 from pyapsp.device import choose
-from pyapsp.profiling import memory, scheduling
-from pyapsp.profiling.arithmetic import Shape, chains
-from pyapsp.profiling.operations import OPERATIONS
+from pyapsp.profiling.benchmarks import memory, scheduling
+from pyapsp.profiling.benchmarks.arithmetic import Shape, chains
+from pyapsp.profiling.benchmarks.operations import OPERATIONS
 
 # Few groups and little memory: an interpreter takes long.
 memory._LARGEST, memory._GROUP, memory._GROUPS_PER_UNIT = 2**16, 8, 1

@@ -1,0 +1,1 @@
+"""Microbenchmarks of a device, and what their results say of it."""

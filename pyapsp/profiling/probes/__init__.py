@@ -1,0 +1,1 @@
+"""Probes in kernels: OpenCL C is parsed, and counters, clocks and records are inserted into it."""
