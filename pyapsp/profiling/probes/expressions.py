@@ -18,8 +18,10 @@ from pyapsp.profiling.probes.awaited import Awaited
 from pyapsp.profiling.probes.blocks import Branch, Probe, Site
 from pyapsp.profiling.probes.edits import Edits, bare, begin, stop
 from pyapsp.profiling.probes.liveness import Liveness
+from pyapsp.profiling.probes.loads import ATOMIC, VECTOR_ACCESS, Loads, is_load
 from pyapsp.profiling.probes.opencl_c import Unit
 from pyapsp.profiling.probes.opencl_types import (
+    ARRAYS,
     SPACES,
     VECTORS,
     Space,
@@ -34,15 +36,6 @@ __all__ = ["Expressions", "OpenBlock", "computes"]
 _K = CursorKind
 _OF_BLOCKS = ("blocks", "order")
 _GENERIC = 5
-_ARRAYS = (
-    TypeKind.CONSTANTARRAY,
-    TypeKind.INCOMPLETEARRAY,
-    TypeKind.VARIABLEARRAY,
-    TypeKind.DEPENDENTSIZEDARRAY,
-)
-# Expressions that may name an object in memory, and the spaces that an item waits for.
-_OBJECTS = (_K.ARRAY_SUBSCRIPT_EXPR, _K.UNARY_OPERATOR, _K.MEMBER_REF_EXPR, _K.DECL_REF_EXPR)
-_WAITED = ("global", "local")
 # What makes an expression one that compilers do not know.
 _UNKNOWN = (_K.DECL_REF_EXPR, _K.CALL_EXPR)
 _FREE = re.compile(
@@ -54,10 +47,8 @@ _SPECIAL = re.compile(
     r"(native_|half_)\w+|a?(sin|cos|tan)(h|pi)?|atan2(pi)?|sincos|(r|c)?(sq|b)rt|pow[nr]?|rootn"
     r"|exp(2|10|m1)?|log(2|10|1p|b)?|erfc?|[tl]gamma(_r)?|hypot|fmod|remainder|remquo"
 )
-_ATOMIC = re.compile(r"atom(ic)?_\w+")
 # Loads and stores that are atomic: processors do these as they do others.
 _ATOMIC_ACCESS = re.compile(r"atomic_(load|store)(_explicit)?")
-_VECTOR_ACCESS = re.compile(r"v(load|store)(a?_half)?(\d*)\w*")
 _GROUP_COPY = re.compile(r"async_work_group_\w+|wait_group_events")
 # Builtin functions that write to memory through a pointer, but are no accesses here.
 _OUT = re.compile(r"fract|modf|sincos|frexp|remquo|lgamma_r")
@@ -114,9 +105,7 @@ class Expressions:
         self._unrolled: int | None = None  # the block around a loop that is unrolled
         # the places of the pointers of atomic operations whose results are not used
         self._unused: set[int] = set()
-        self._depths: dict[str, int] = {}  # function -> loads in a row
-        # variable -> block of its last value, and how many loads this needs there, one by one
-        self._chains: dict[int, tuple[int, int]] = {}
+        self._loads = Loads(unit)
         self.awaited = Awaited()
         self._divided: set[tuple[str, ...]] = set()  # function, dividend and divisor
         # Operands of `&&` -> their blocks; and the `&&` that are the conditions of loops.
@@ -359,7 +348,7 @@ class Expressions:
     def _space(self, node: Cursor) -> Space | None:
         """Return the address space of an object; None if it is private or an array."""
         kind = node.type
-        if kind.kind == TypeKind.INVALID or kind.get_canonical().kind in _ARRAYS:
+        if kind.kind == TypeKind.INVALID or kind.get_canonical().kind in ARRAYS:
             return None
         number = kind.get_address_space()
         if number == _GENERIC and self._probe == "addresses":
@@ -388,23 +377,11 @@ class Expressions:
         text = " ".join(self._source[begin(node) : stop(node)].split())
         where = self._unit.place(node.location.line)
         is_waited = role != "store" and begin(node) not in self._unused
-        level = max(map(self._chain, address), default=0) if is_waited else None
+        level = self._loads.before(self._block, address) if is_waited else None
         self.sites.append(Site(*where, text, space, role, offset, size, self._block, level, cached))
         if is_waited:
             self.awaited.load(node, len(self.sites) - 1)
         return len(self.sites) - 1
-
-    def _chain(self, node: Cursor) -> int:
-        """Return how many loads of this block a value needs, each with the value of another one."""
-        kind, children = node.kind, list(node.get_children())
-        if kind == _K.DECL_REF_EXPR:
-            block, length = self._chains.get(node.referenced.hash, (-1, 0))
-            return (length if block == self._block else 0) + _loads(node)
-        if kind == _K.UNARY_OPERATOR and self._source[begin(node)] == "&":
-            (place,) = children
-            children = list(bare(place).get_children())
-            return max(map(self._chain, children), default=0)
-        return max(map(self._chain, children), default=0) + _loads(node)
 
     def _assigned(self, target: Cursor, *values: Cursor) -> None:
         """Note what a private variable, or an element of a private array, waits for.
@@ -413,34 +390,21 @@ class Expressions:
         """
         names = (each for each in target.walk_preorder() if each.kind == _K.DECL_REF_EXPR)
         variable = next(names, None)
-        if variable is not None and not _loads(target):
+        if variable is not None and not is_load(target):
             others = [] if target.kind == _K.DECL_REF_EXPR else [variable]
             self._has_value(variable.referenced, *values, *others)
 
     def _ignored(self, node: Cursor) -> None:
         """Note that the value of an expression is not used, nor results of atomic operations."""
         if node.kind == _K.CALL_EXPR:
-            if _ATOMIC.fullmatch(node.spelling):
+            if ATOMIC.fullmatch(node.spelling):
                 self._unused.add(begin(next(iter(node.get_arguments()))))
             return
         for each in node.get_children():
             self._ignored(each)
 
-    def _loads_of(self, node: Cursor) -> int:
-        """Return how many loads in a row an expression has itself, without its parts."""
-        if node.kind == _K.CALL_EXPR and node.spelling in self._functions:
-            name = node.spelling
-            if name not in self._depths:
-                (body,) = (each for each in self._unit.functions() if each.spelling == name)
-                self._depths[name] = self._depth_of(body)
-            return self._depths[name]
-        return int(_loads(node))
-
-    def _depth_of(self, node: Cursor) -> int:
-        return self._loads_of(node) + max(map(self._depth_of, node.get_children()), default=0)
-
     def _has_value(self, variable: Cursor, *values: Cursor) -> None:
-        self._chains[variable.hash] = self._block, max(map(self._chain, values))
+        self._loads.assign(variable, self._block, *values)
         self.awaited.assign(variable, *values)
 
     def _wrap(self, node: Cursor, kind: Type, site: int) -> None:
@@ -494,9 +458,9 @@ class Expressions:
                 self._value(each)
             if of_group and self._probe not in _OF_BLOCKS:
                 self.edits.after(stop(node), ", profile_go(profile_))")
-        elif match := _VECTOR_ACCESS.fullmatch(name):
+        elif match := VECTOR_ACCESS.fullmatch(name):
             self._vector_access(node, given, match[1], match[2] or "", int(match[3] or 1))
-        elif _ATOMIC.fullmatch(name) and name != "atomic_work_item_fence":
+        elif ATOMIC.fullmatch(name) and name != "atomic_work_item_fence":
             self._atomic(node, given)
         else:
             self._builtin(node, name, given)
@@ -551,16 +515,6 @@ class Expressions:
         self._value(pointer)
         if space in ("global", "local") and self._probe == "addresses":
             self.edits.after(stop(pointer), f"), {step}))")
-
-
-def _loads(node: Cursor) -> bool:
-    """Whether an expression is the value of an object in global or local memory."""
-    if node.kind == _K.CALL_EXPR:
-        return bool(_ATOMIC.fullmatch(node.spelling) or _VECTOR_ACCESS.fullmatch(node.spelling))
-    if node.kind not in _OBJECTS or node.type.kind == TypeKind.INVALID:
-        return False
-    kind = node.type.get_canonical().kind
-    return kind not in _ARRAYS and SPACES.get(node.type.get_address_space()) in _WAITED
 
 
 def computes(node: Cursor) -> bool:

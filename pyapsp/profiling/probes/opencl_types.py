@@ -9,6 +9,7 @@ from typing import Literal
 from clang.cindex import Cursor, Type, TypeKind
 
 __all__ = [
+    "ARRAYS",
     "SPACES",
     "VECTORS",
     "Parameter",
@@ -22,8 +23,14 @@ __all__ = [
 Space = Literal["global", "local", "constant"]
 #: The address spaces, by the numbers of the parser.
 SPACES: Mapping[int, Space] = {1: "global", 2: "local", 3: "constant"}
-#: The kinds of vectors.
+#: The kinds of vectors and of arrays.
 VECTORS = (TypeKind.VECTOR, TypeKind.EXTVECTOR)
+ARRAYS = (
+    TypeKind.CONSTANTARRAY,
+    TypeKind.INCOMPLETEARRAY,
+    TypeKind.VARIABLEARRAY,
+    TypeKind.DEPENDENTSIZEDARRAY,
+)
 _NAMES = {
     TypeKind.CHAR_S: "char",
     TypeKind.SCHAR: "char",

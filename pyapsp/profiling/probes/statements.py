@@ -213,7 +213,7 @@ class Statements(Expressions):
         for number in control:
             self.blocks[number].control = inside
         self.blocks[inside].branch = Branch(block, loop=True, awaits=awaits)
-        self.blocks[inside].carried = recurrence(node, self._source, self._loads_of)
+        self.blocks[inside].carried = recurrence(node, self._source, self._loads.own)
         self._depth -= 1
         self.awaited.leave()
         self._block, self._path, self._unrolled = block, path, unrolled
