@@ -16,7 +16,7 @@ from pyapsp.registry.index import (
     register,
     register_problem,
 )
-from pyapsp.registry.limits import check_limits, check_memory
+from pyapsp.registry.limits import check_limits, check_memory, fits
 from pyapsp.registry.order import in_order
 from pyapsp.registry.request import Limits, request
 from pyapsp.registry.steps import (
@@ -55,6 +55,7 @@ __all__ = [
     "Thresholds",
     "check_limits",
     "check_memory",
+    "fits",
     "in_order",
     "method",
     "method_of",

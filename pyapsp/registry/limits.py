@@ -9,7 +9,7 @@ from pyapsp.base.errors import DeviceMemoryError, ParameterError
 from pyapsp.graph.validation import is_real
 from pyapsp.registry.steps import Options
 
-__all__ = ["check_limits", "check_memory"]
+__all__ = ["check_limits", "check_memory", "fits"]
 
 
 def check_limits(
@@ -68,3 +68,9 @@ def check_memory(buffers: Sequence[int], options: Options) -> None:
             capabilities.max_allocation,
             f"that is the largest single allocation of {options.device.name}",
         )
+
+
+def fits(buffers: Sequence[int], options: Options) -> bool:
+    """Return whether `check_memory` raises no error for these buffers."""
+    largest = options.device.capabilities.max_allocation
+    return sum(buffers) <= options.memory and max(buffers, default=0) <= largest

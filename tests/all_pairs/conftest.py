@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 
@@ -20,3 +22,13 @@ def assert_cancels():
             function(*arguments, progress=stop, **options)
 
     return check
+
+
+@pytest.fixture
+def set_scalar(device, monkeypatch):
+    """Return a function that says whether groups have one work-item, as on CPUs."""
+
+    def change(scalar):
+        monkeypatch.setattr(type(device), "traits", replace(device.traits, scalar_groups=scalar))
+
+    return change

@@ -1,4 +1,4 @@
-"""The matrix of a graph with few arcs, made on the device."""
+"""The matrix of a graph, made of its arcs on the device."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import numpy as np
 import pyopencl as cl
 
 from pyapsp.device import Device
-from pyapsp.device.kernels import Stopwatch, build, fill, upload
-from pyapsp.graph import Graph
+from pyapsp.device.kernels import Stopwatch, build, fill
+from pyapsp.device.kernels.transfer import uploaded
+from pyapsp.graph import Facts, Graph
 
 __all__ = ["ArcWriter"]
 
@@ -15,6 +16,8 @@ _GROUP, _LANES = 64, 8
 _WORDS = {2: "ushort", 4: "uint", 8: "ulong"}
 # A matrix is made from arcs if they have at most one in so many of its bytes.
 _PART = 4
+# Arcs that the host writes in less time than the device needs for three launches and copies.
+_MANY = 2**15
 
 
 class ArcWriter:
@@ -29,10 +32,13 @@ class ArcWriter:
 
     def __init__(self, device: Device, dtype: np.dtype) -> None:
         self._device, self._dtype = device, dtype
+        one = device.traits.scalar_groups
+        self._group, self._lanes = (1, 1) if one else (_GROUP, _LANES)
         defines: dict[str, str | int] = {
-            "PYAPSP_GROUP": _GROUP,
-            "PYAPSP_LANES": _LANES,
+            "PYAPSP_GROUP": self._group,
+            "PYAPSP_LANES": self._lanes,
             "PYAPSP_WORD": _WORDS[dtype.itemsize],
+            "PYAPSP_SIGN": int(dtype.kind != "u"),
         }
         self._program = build(device, "all_pairs/dense/arcs.cl", defines)
 
@@ -45,6 +51,11 @@ class ArcWriter:
     def suits(cls, graph: Graph, dtype: np.dtype, matrix: int) -> bool:
         """Return whether the arcs have few bytes, compared with those of the matrix."""
         return _PART * sum(cls.buffers(graph, dtype)) <= matrix
+
+    @classmethod
+    def writes(cls, graph: Graph | Facts) -> bool:
+        """Return whether the arcs are so many that the host would need long to write them."""
+        return graph.m >= _MANY
 
     def write(
         self,
@@ -94,18 +105,17 @@ class ArcWriter:
             The row of the matrix for the first vertex.
         """
         first, last = rows
-        low, high = int(graph.indptr[first]), int(graph.indptr[last])
-        starts = graph.indptr[first : last + 1]
-        arcs = [
-            upload(queue, starts - low if low else starts, watch),
-            upload(queue, graph.indices[low:high], watch),
-            upload(queue, graph.weights[low:high], watch, self._dtype),
-        ]
+        starts, heads, weights = graph.indptr, graph.indices, graph.weights
+        if rows != (0, graph.n):  # the arrays of the graph itself stay there for later calls
+            low, high = int(starts[first]), int(starts[last])
+            starts = starts[first : last + 1] - low
+            heads, weights = heads[low:high], weights[low:high]
+        arcs = uploaded(queue, watch, (starts, None), (heads, None), (weights, self._dtype))
         place = np.int32(last - first), np.int64(columns), np.int32(first), np.int64(row * columns)
 
         def launch(name: str, items: int, *arguments: cl.Buffer) -> None:
-            shape = (-(-items // _GROUP) * _GROUP,), (_GROUP,)
+            shape = (-(-items // self._group) * self._group,), (self._group,)
             self._program.kernel(name)(queue, *shape, *arguments, matrix, *place)
 
         launch("arcs_diagonal", last - first)
-        launch("arcs_write", (last - first) * _LANES, *arcs)
+        launch("arcs_write", (last - first) * self._lanes, *arcs)

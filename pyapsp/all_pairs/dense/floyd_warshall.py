@@ -24,6 +24,7 @@ from pyapsp.device import Device, device_errors
 from pyapsp.device.kernels import Backlog, Program, Stopwatch, residents, staging
 from pyapsp.device.kernels.transfer import in_place
 from pyapsp.graph import Facts, Graph
+from pyapsp.graph.dense import DenseGraph
 from pyapsp.graph.device_matrix import is_there
 from pyapsp.graph.families import ARCS
 from pyapsp.numbers.checks import check_weights
@@ -31,7 +32,7 @@ from pyapsp.numbers.precision import infinity
 from pyapsp.paths import AllPairsMethod, AllPairsOptions, Rows
 from pyapsp.paths.landing import clears, expected
 from pyapsp.paths.result import NO_PREDECESSOR
-from pyapsp.registry import Loaded, Parameters, Plan, check_memory
+from pyapsp.registry import Loaded, Parameters, Plan, check_memory, fits
 from pyapsp.registry.tuning import Match, tuned_rate
 from pyapsp.registry.tuning.method import TunableMethod
 
@@ -156,16 +157,16 @@ class FloydWarshall(TunableMethod, AllPairsMethod):
         """Return n^3 divided by the rate of the tuning rows around n, and the time of predecessors.
 
         Rows tell the time without predecessors, unless the kernels update these. And they are of
-        graphs with `ARCS` arcs a vertex: the host writes further ones into a small matrix.
+        graphs with `ARCS` arcs a vertex: further ones are written into the matrix.
         """
         rate = tuned_rate(self, graph.n, options)
         if rate is None:
             return None
         seconds = graph.n**3 / rate
-        # a matrix that is mostly arcs goes there as it is
-        few = 2 * graph.m < graph.n**2
-        if not _is_staged(graph.n, options, 2 if few else 1):
-            seconds += _ARC * max(graph.m - ARCS * graph.n, 0)
+        each = _ARC
+        if ArcWriter.writes(graph):
+            each = _ARC_IN_PLACE if in_place(options.device.handle) else _ARC_COPIED
+        seconds += each * max(graph.m - ARCS * graph.n, 0)
         after = options.predecessors and not self.carries_predecessors
         return seconds + (recovery_seconds(graph.n, options) if after else 0.0)
 
@@ -188,8 +189,8 @@ class FloydWarshall(TunableMethod, AllPairsMethod):
                 )
             except DeviceMemoryError as needs:
                 raise min(needs, tuned_needs, key=lambda error: error.needed) from None
-        is_sparse = self._is_sparse(graph, options, configuration)
-        arcs = ArcWriter(options.device, options.dtype) if is_sparse else None
+        takes = self._takes_arcs(graph, options, configuration)
+        arcs = ArcWriter(options.device, options.dtype) if takes else None
         return Plan(
             graph,
             options,
@@ -212,7 +213,7 @@ class FloydWarshall(TunableMethod, AllPairsMethod):
         if options.predecessors and recovery is None:
             solving.append(_INDEX.itemsize * configuration.size**2)
         phases = [solving]
-        if self._is_sparse(graph, options, configuration):
+        if self._takes_arcs(graph, options, configuration):
             phases.append([matrix, *ArcWriter.buffers(graph, options.dtype)])
         if recovery is not None:
             if configuration.layout is not None:
@@ -222,16 +223,19 @@ class FloydWarshall(TunableMethod, AllPairsMethod):
             check_memory(each, options)
         return configuration, match, max(map(sum, phases))
 
-    def _is_sparse(
+    def _takes_arcs(
         self, graph: Graph, options: AllPairsOptions, configuration: Configuration
     ) -> bool:
         """Return whether the matrix is made of the arcs on the device."""
-        return (
-            configuration.layout is None
-            and not is_there(graph, options.device)
-            and _is_staged(graph.n, options, 2)
-            and ArcWriter.suits(graph, options.dtype, options.dtype.itemsize * graph.n**2)
-        )
+        if configuration.layout is not None or is_there(graph, options.device):
+            return False
+        columns = configuration.pitch or configuration.size
+        matrix = options.dtype.itemsize * configuration.size * columns
+        if _is_staged(graph.n, options, 2) and ArcWriter.suits(graph, options.dtype, matrix):
+            return True
+        needed = [matrix, *ArcWriter.buffers(graph, options.dtype)]
+        many = ArcWriter.writes(graph) and not isinstance(graph, DenseGraph)
+        return many and fits(needed, options)
 
     def run(self, plan: Plan[Graph, AllPairsOptions, Prepared]) -> Rows:
         """Upload the matrix, run all rounds, download it."""
@@ -440,8 +444,8 @@ class _LoadedMatrix(Loaded):
 
 
 _INDEX = np.dtype(np.int32)
-# Seconds in which the host writes an arc into a matrix.
-_ARC = 6e-9
+# Seconds in which the host writes an arc into a matrix, and a device that has it, or gets a copy.
+_ARC, _ARC_IN_PLACE, _ARC_COPIED = 6e-9, 2e-9, 0.5e-9
 # Seconds between two calls of `progress`.
 _TELL = 0.1
 

@@ -47,8 +47,8 @@ class DistanceMatrix:
 
     If it is large and the device has its own memory, threads of the host write the weights into
     pinned memory, as the device needs them, and copy the distances from there to the answer. No
-    other matrix is made on the host. If there are few arcs, the matrix is made of them on the
-    device. Otherwise the array of the answer holds the weights first. A device `in_place` uses that
+    other matrix is made on the host. With `arcs` the matrix is made of them on the device.
+    Otherwise the array of the answer holds the weights first. A device `in_place` uses that
     array as its memory, or, if it does not have the layout, another one that is filled instead.
 
     Parameters
@@ -96,7 +96,8 @@ class DistanceMatrix:
         self._shared: np.ndarray | None = None
         self._converted = False
         self._bytes = layout.dtype.itemsize * self._size * layout.columns
-        self.staged = arcs is not None or staging.suits(device.handle, answer.itemsize * self._n**2)
+        own_memory = arcs is not None and not in_place(device.handle)
+        self.staged = own_memory or staging.suits(device.handle, answer.itemsize * self._n**2)
 
     @property
     def _stage(self) -> staging.Stage:
@@ -116,9 +117,15 @@ class DistanceMatrix:
             if not _fits_in_place(queue, distances, self._size, layout):
                 words = aligned((self._size, layout.columns), layout.dtype)
                 words[n:] = words[:n, n : self._size] = layout.padding
-            initial_distances(graph, words[:n, :n])
+            if self._arcs is None:
+                initial_distances(graph, words[:n, :n])
+            else:
+                words[:n, :n] = layout.padding
             self._shared = words
-            return shared(queue, words)
+            buffer = shared(queue, words)
+            if self._arcs is not None:
+                self._arcs.write_rows(queue, graph, (0, n), buffer, layout.columns, 0, self._watch)
+            return buffer
         if not self.staged:
             initial_distances(graph, distances)
             self._words = distances if self._encode is None else self._encode(distances)
