@@ -13,13 +13,14 @@ from scipy.sparse import csr_array
 
 from pyapsp.base.errors import ParameterError
 from pyapsp.device import Device, DeviceLike, choose, device_errors
-from pyapsp.dynamic import batch as batches
+from pyapsp.dynamic import updates
 from pyapsp.dynamic.answers import Memory, Snapshot
 from pyapsp.dynamic.arguments import logarithm, vertex_there
-from pyapsp.dynamic.batch import EndsLike, Update, Watch
+from pyapsp.dynamic.batch import EndsLike, find
 from pyapsp.dynamic.columns import Column, columns_of, named, packed, unpacked
 from pyapsp.dynamic.loading import load, pack
 from pyapsp.dynamic.store import Store
+from pyapsp.dynamic.updates import Update, Watch
 from pyapsp.dynamic.vertices import Vertices
 from pyapsp.graph import Graph, GraphLike, Weight, as_graph, validation
 
@@ -265,7 +266,7 @@ class Hornet:
     def has_edges(self, tails: EndsLike, heads: EndsLike) -> NDArray[np.bool_]:
         """Return whether there is an edge from each tail to its head."""
         with self._using():
-            return batches.find(self._store, self.n, (tails, heads))
+            return find(self._store, self.n, (tails, heads))
 
     def snapshot(self) -> Snapshot:
         """Return the graph as it is now; later updates do not change the answer."""
@@ -366,7 +367,7 @@ class Hornet:
             values["weight"] = weights
         with self._using():
             directed = self.directed
-            update = batches.insert(
+            update = updates.insert(
                 self._store, self.n, ends, values, duplicates, directed=directed, watch=watch
             )
             self._write(update, update.edges)
@@ -403,7 +404,7 @@ class Hornet:
         stable = validation.flag("stable", "Hornet.delete_edges", stable)
         with self._using():
             directed = self.directed
-            update = batches.delete(
+            update = updates.delete(
                 self._store, self.n, ends, directed=directed, stable=stable, watch=watch
             )
             self._delete_prepared(update)
@@ -433,7 +434,7 @@ class Hornet:
             vertices = self._vertices.extended(n, numbers, properties)
             if count:
                 sent = self._store.bring("vertices", numbers.astype(np.int32))
-                batches.put(self._store, sent, count, there=True)()
+                updates.put(self._store, sent, count, there=True)()
         self._vertices = vertices
         self._changes += count > 0
         return numbers
@@ -449,7 +450,7 @@ class Hornet:
         doomed = np.zeros(self.n, bool)
         doomed[numbers] = True
         with self._using():
-            update = batches.delete_at(self._store, self.n, doomed)
+            update = updates.delete_at(self._store, self.n, doomed)
             self._vertices.there[doomed] = False
             self._changes += 1
             self._delete_prepared(update)
@@ -491,7 +492,7 @@ class Hornet:
     def _delete_prepared(self, update: Update) -> None:
         self._write(update, -update.edges)
         if update.edges:
-            batches.shrink(self._store, update.most)
+            updates.shrink(self._store, update.most)
 
 
 def _items(columns: list[Column], source: Graph) -> list[np.ndarray]:

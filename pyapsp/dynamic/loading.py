@@ -8,9 +8,16 @@ import numpy as np
 import pyopencl as cl
 from numpy.typing import NDArray
 
-from pyapsp.dynamic.batch import begin, finish, move, plan, reserve, rows_of_touched
+from pyapsp.dynamic.batch import (
+    begin_listed,
+    finish,
+    rows_of_all,
+    rows_of_touched,
+    touched_of,
+)
 from pyapsp.dynamic.blocks import NO_BLOCK
 from pyapsp.dynamic.store import HELD, NEED, Store
+from pyapsp.dynamic.updates import move, plan, reserve
 
 __all__ = ["load", "pack"]
 
@@ -55,13 +62,12 @@ def _load(
     if low == high:
         return
     most = stop - start
-    touched = store.scratch("touched", 4 * most)
-    begin(store, most, most)
-    arguments = first, store.added, touched, np.int32(start), np.int32(most)
+    begin_listed(store, most)
+    arguments = first, store.added, touched_of(store, most), np.int32(start), np.int32(most)
     store.launch("batch_rows", most, *arguments)
-    state = plan(store, touched, most, shrink=False)
+    state = plan(store, most, shrink=False)
     reserve(store, state)
-    store.execute([*move(store, touched, most, state), finish(store, touched, most, keep=True)])
+    store.execute([*move(store, most, state), finish(store, most, keep=True)])
     store.clear(most)
     rows, tiles = rows_of_touched(store, most), store.tiles(state[NEED : NEED + NO_BLOCK])
     for column, array in enumerate(arrays):
@@ -79,9 +85,7 @@ def pack(store: Store, n: int) -> tuple[NDArray[np.int64], list[np.ndarray]]:
     m, arrays = int(indptr[-1]), []
     if m == 0:
         return indptr, [np.empty(0, column.dtype) for column in store.columns]
-    store.bring("touched", np.arange(n, dtype=np.int32))
-    begin(store, n, n)
-    rows, first = rows_of_touched(store, n), store.bring("first", indptr)
+    rows, first = rows_of_all(store, n), store.bring("first", indptr)
     for number, column in enumerate(store.columns):
         items = store.scratch("packed", m * column.dtype.itemsize)
         scalars = rows, store.state, np.int32(HELD), first, items

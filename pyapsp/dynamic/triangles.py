@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from pyapsp.base.errors import CapabilityError, GraphError, ParameterError
 from pyapsp.device import device_errors
 from pyapsp.dynamic.answers import TriangleChange
-from pyapsp.dynamic.batch import Batch, EndsLike, Entered
+from pyapsp.dynamic.batch import Batch, EndsLike, Entered, touched_of
 from pyapsp.dynamic.blocks import CLASSES
 from pyapsp.dynamic.hornet import Hornet
 from pyapsp.dynamic.store import SLOTS, Store
@@ -190,7 +190,7 @@ def _graph(held: Hornet) -> Graph:
 
 
 class _Reader:
-    """Counts of vertices on the device, which follow what `batch` shows of updates.
+    """Counts of vertices on the device, which follow what `updates` shows of them.
 
     Parameters
     ----------
@@ -226,7 +226,7 @@ class _Reader:
 
     # -- as a Watch ------------------------------------------------------------------------------
 
-    def measure(self, batch: Batch, touched: cl.Buffer, most: int, *, deleting: bool) -> None:
+    def measure(self, batch: Batch, *, deleting: bool) -> None:
         """Enqueue the division of slots among the sets of neighbours.
 
         Raises
@@ -239,8 +239,9 @@ class _Reader:
                 f"triangles are counted in containers of at most {_MOST // _PER_EDGE:,} edges"
             )
         store, tables = self._store, self._store.scratch("tables", 8 * self._store.room)
+        touched = touched_of(store, batch.most)
         vertices = touched, store.degree, store.added, store.state, tables
-        store.launch("triangles_divide", most, *vertices, np.int32(deleting))
+        store.launch("triangles_divide", batch.most, *vertices, np.int32(deleting))
 
     def reserve(self, batch: Batch, state: NDArray[np.int32]) -> None:
         """Have the memory for sets and for the list of edges."""

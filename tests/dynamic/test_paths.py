@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csgraph
 
-from pyapsp.dynamic import Hornet, PathRows, analytics, batch
+from pyapsp.dynamic import Hornet, PathRows, analytics, updates
 from pyapsp.errors import DeviceMemoryError, GraphError, ParameterError, PrecisionError
 from pyapsp.graph import Graph
 
@@ -77,7 +77,7 @@ def test_rows_after_an_error(device, monkeypatch):
     with pytest.raises(GraphError):
         rows.insert_edges([2], [9])
     assert rows.insert_edges(*loop) == 0
-    for owner, name, edges, again in ((batch, "insert", 3, 5), (analytics, "distances", 4, 3)):
+    for owner, name, edges, again in ((updates, "insert", 3, 5), (analytics, "distances", 4, 3)):
         with monkeypatch.context() as patch:
             patch.setattr(owner, name, full)
             with pytest.raises(DeviceMemoryError):
