@@ -37,15 +37,20 @@ static inline int is_edge(const uint i, const int tail, const int head,
     return 0;
 }
 
-/* Enter each edge and its reverse. */
-__kernel GROUP void batch_mirror(__global const int *tails, __global const int *heads,
-                                 __global int *both_tails, __global int *both_heads,
-                                 const int count)
+/* Copy the edges of a caller; with `mirrored`, the reverse of each one comes behind it. */
+__kernel GROUP void batch_copy(__global const int *tails, __global const int *heads,
+                               __global int *own_tails, __global int *own_heads, const int count,
+                               const int mirrored)
 {
     FOR_ALL (i, count) {
         if (i < (uint)count) {
-            both_tails[2 * i] = both_heads[2 * i + 1] = tails[i];
-            both_heads[2 * i] = both_tails[2 * i + 1] = heads[i];
+            const uint j = i << mirrored;
+            own_tails[j] = tails[i];
+            own_heads[j] = heads[i];
+            if (mirrored) {
+                own_tails[j + 1] = heads[i];
+                own_heads[j + 1] = tails[i];
+            }
         }
     }
 }

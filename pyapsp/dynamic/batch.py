@@ -9,7 +9,7 @@ at its end, or by the next call if it is refused.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeAlias, cast
 
@@ -133,7 +133,9 @@ def sent(
     ]
     brought = [store.bring(f"item {number}", array) for number, array in enumerate(items)]
     batch = Batch(n, buffers[0], buffers[1], brought, count)
-    return batch if directed or count == 0 else _mirrored(store, batch)
+    if count == 0 or (directed and isinstance(pair[0], np.ndarray)):
+        return batch
+    return _copied(store, batch, mirrored=not directed)
 
 
 def arrays_of(tails: ArrayLike, heads: ArrayLike) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
@@ -180,17 +182,23 @@ def _resident(store: Store, name: str, array: EndsLike) -> cl_array.Array:
     return array
 
 
-def _mirrored(store: Store, batch: Batch) -> Batch:
-    """Return a batch with the reverse of each edge behind it."""
-    count = np.int32(batch.count)
-    tails, heads = (store.scratch(name, 8 * batch.count) for name in ("both 0", "both 1"))
+def _copied(store: Store, batch: Batch, *, mirrored: bool) -> Batch:
+    """Return a copy of a batch; if `mirrored`, with the reverse of each edge behind it.
+
+    A caller may change its arrays of the device after the call, when commands still read the batch.
+    """
+    count, all_ = np.int32(batch.count), batch.count << mirrored
+    tails, heads = (store.scratch(name, 4 * all_) for name in ("own 0", "own 1"))
+    ends = batch.tails, batch.heads, tails, heads
+    store.launch("batch_copy", batch.count, *ends, count, np.int32(mirrored))
+    if not mirrored:
+        return replace(batch, tails=tails, heads=heads)
     items = []
     for number, values in enumerate(batch.items, start=1):
         size = store.columns[number].dtype.itemsize
-        items.append(store.scratch(f"both item {number}", 2 * size * batch.count))
+        items.append(store.scratch(f"both item {number}", size * all_))
         store.launch_items("column_mirror", batch.count, number, values, items[-1], count)
-    store.launch("batch_mirror", batch.count, batch.tails, batch.heads, tails, heads, count)
-    return Batch(batch.n, tails, heads, items, 2 * batch.count, mirrored=True)
+    return Batch(batch.n, tails, heads, items, all_, mirrored=True)
 
 
 def begin(store: Store, batch: Batch) -> None:

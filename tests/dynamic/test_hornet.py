@@ -183,6 +183,40 @@ def test_edges_that_are_on_the_device(device):
     assert graph.delete_edges(tails, heads) == len(model)
 
 
+@pytest.mark.parametrize("duplicates", ["ignore", "update", "keep"])
+@pytest.mark.parametrize("directed", [True, False])
+def test_edges_on_the_device_may_change_after_the_call(directed, duplicates, device, monkeypatch):
+    """The commands that write them are held back until the arrays have changed."""
+    graph = Hornet(100, directed=directed, weight="int32", device=device)
+    queue, gate = cl.CommandQueue(device.context), cl.UserEvent(device.context)
+    ends = np.arange(20, dtype=np.int32).reshape(2, 10)
+    graph.insert_edges(*ends[:, :4])
+    tails, heads = (cl_array.to_device(queue, each) for each in ends)
+    command = Store.column_command
+
+    def held_back(self, name, *arguments, **options):
+        if name == "column_write":
+            cl.enqueue_barrier(self.queue, wait_for=[gate])
+        return command(self, name, *arguments, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Store, "column_command", held_back)
+        try:
+            graph.insert_edges(tails, heads, duplicates=duplicates)
+            for array in (tails, heads):
+                array.fill(0, queue=queue)
+            queue.finish()
+        finally:
+            gate.set_status(cl.command_execution_status.COMPLETE)
+    expected = Hornet(100, directed=directed, weight="int32", device=device)
+    expected.insert_edges(*ends[:, :4])
+    expected.insert_edges(*ends, duplicates=duplicates)
+    now, then = graph.snapshot(), expected.snapshot()
+    assert now.indptr.tolist() == then.indptr.tolist()
+    assert now.indices.tolist() == then.indices.tolist()
+    assert now.values["weight"].tolist() == then.values["weight"].tolist()
+
+
 @pytest.mark.parametrize("update", ["insert", "delete", "vertices"])
 def test_memory_that_ends_anywhere_loses_nothing(update, device, monkeypatch):
     """Each allocation of a batch fails in turn."""
