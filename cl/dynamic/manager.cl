@@ -45,7 +45,8 @@ __kernel GROUP void manager_plan(__global const int *touched, __global const int
         int moves = 0, c = 0, goal = -1;
         if (j < count) {
             const int v = touched[j];
-            const uint size = (uint)degree[v] + (added[v] & ~MARK);
+            /* a vertex that was deleted has no edges */
+            const uint size = (uint)max(degree[v], 0) + (added[v] & ~MARK);
             c = class_at(regions, place[v]);
             const uint room = c == NO_BLOCK ? 0 : ROOM(c);
             goal = size == 0 ? NO_BLOCK : max(least, class_for(size, steps));

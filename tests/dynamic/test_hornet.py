@@ -217,6 +217,20 @@ def test_edges_on_the_device_may_change_after_the_call(directed, duplicates, dev
     assert now.values["weight"].tolist() == then.values["weight"].tolist()
 
 
+@pytest.mark.parametrize("degree", [1, 20])
+def test_a_deleted_vertex_has_no_block(degree, device, form):
+    graph = Hornet(30, block_array=32, device=device)
+    graph.insert_edges([3], [0])
+    before = graph.memory.block_arrays
+    graph.insert_edges(np.full(degree, 5), np.arange(degree))
+    assert graph.delete_vertices([5]) == degree
+    assert sum(graph._store.blocks.blocks_in_use) == 1
+    assert graph.memory.block_arrays == before
+    assert graph.insert_vertices().tolist() == [5]
+    assert graph.insert_edges([5, 5], [1, 2]) == 2
+    assert graph.neighbors(5).tolist() == [1, 2]
+
+
 @pytest.mark.parametrize("update", ["insert", "delete", "vertices"])
 def test_memory_that_ends_anywhere_loses_nothing(update, device, monkeypatch):
     """Each allocation of a batch fails in turn."""
