@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from scipy.sparse import csr_array
 
 from pyapsp.base.errors import ParameterError
+from pyapsp.base.interrupts import uninterrupted
 from pyapsp.device import Device, DeviceLike, choose, device_errors
 from pyapsp.dynamic import updates
 from pyapsp.dynamic.answers import Memory, Snapshot
@@ -48,8 +49,9 @@ class Hornet:
     again.
 
     An update that fails changes nothing; but if the driver refuses a command while an update is
-    written, the next call writes the rest. Only one thread at a time may use a container. Vertices
-    are numbers below ``n``, and ``m`` is the number of stored edges.
+    written, the next call writes the rest. An interrupt waits for the end of a call; a second one
+    does not. Only one thread at a time may use a container. Vertices are numbers below ``n``, and
+    ``m`` is the number of stored edges.
 
     Parameters
     ----------
@@ -435,8 +437,8 @@ class Hornet:
             if count:
                 sent = self._store.bring("vertices", numbers.astype(np.int32))
                 updates.put(self._store, sent, count, there=True)()
-        self._vertices = vertices
-        self._changes += count > 0
+            self._vertices = vertices
+            self._changes += count > 0
         return numbers
 
     def delete_vertices(self, vertices: ArrayLike) -> int:
@@ -477,8 +479,12 @@ class Hornet:
 
     @contextmanager
     def _using(self) -> Iterator[None]:
-        """Translate the errors of a block, for which the container is whole."""
-        with device_errors(self._store.device, self._store.bytes_of_scratch):
+        """Translate the errors of a block, for which the container is whole.
+
+        An interrupt waits: between a command and the note of it, a block could be lost, or get two
+        rows.
+        """
+        with uninterrupted(), device_errors(self._store.device, self._store.bytes_of_scratch):
             self._store.settle()
             yield
 

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
+import signal
+from contextlib import ExitStack, suppress
+from unittest import mock
+
 import numpy as np
 import pyopencl as cl
 import pytest
+from pyopencl import _cl
 
 from pyapsp.dynamic import Hornet, PathRows, TriangleCounts
 from pyapsp.dynamic.formats import FORMATS
@@ -33,6 +39,13 @@ def container(device, directed=True):
     return graph
 
 
+def with_deleted(device):
+    graph = container(device)
+    graph.delete_vertices(np.arange(9))
+    graph.release_scratch()
+    return graph
+
+
 def content(graph):
     """Return the edges in a fixed order, and all else that a container has."""
     now = graph.snapshot()
@@ -40,13 +53,14 @@ def content(graph):
     columns = tails, now.indices, *now.values.values()
     edges = sorted(zip(*map(np.ndarray.tolist, columns), strict=True))
     vertices = graph.vertices.tolist(), graph.vertex_property("size").tolist()
-    check_blocks(graph._store, graph.n)
+    check_device(graph._store, graph._vertices.there)
     return edges, graph.m, graph.degree().tolist(), *vertices
 
 
-def check_blocks(store, n):
-    """No block is lost."""
-    places = store.fetch(store.place, n, np.uint32)
+def check_device(store, there):
+    """No block is lost, and the vertices are those that the host knows."""
+    places = store.fetch(store.place, there.size, np.uint32)
+    assert ((store.fetch(store.degree, there.size, np.int32) >= 0) == there).all()
     store.read_state()
     assert sum(store.blocks.blocks_in_use) == np.count_nonzero(places != 2**32 - 1)
 
@@ -101,6 +115,7 @@ UPDATES = {
     "stable": (container, content, lambda graph: graph.delete_edges(*OLD[:, :200], stable=True)),
     "delete vertices": (container, content, lambda graph: graph.delete_vertices(np.arange(9))),
     "insert vertices": (container, content, lambda graph: graph.insert_vertices(70, {"size": 3})),
+    "insert deleted": (with_deleted, content, lambda graph: graph.insert_vertices(7, {"size": 3})),
     "triangles, insert": (counted, triangles, lambda counts: counts.insert_edges(*NEW)),
     "triangles, delete": (counted, triangles, lambda counts: counts.delete_edges(*OLD[:, :200])),
     "paths, insert": (rows, lengths, lambda paths: paths.insert_edges(*NEW[:, :9])),
@@ -137,3 +152,52 @@ def test_an_update_that_fails_anywhere_is_whole(name, kind, device, faults):
     update(subject)
     assert read(subject) == after
     assert unchanged
+
+
+class Interrupts:
+    """Interrupts this process when the command of this number has been enqueued; `calls` so far."""
+
+    def __init__(self, place):
+        self.place, self.calls = place, 0
+
+    def __enter__(self):
+        self._patches = ExitStack()
+        for name in dir(_cl):
+            if name.startswith(("enqueue_", "_enqueue_")):
+                self._patches.enter_context(mock.patch.object(_cl, name, self._then(name)))
+        return self
+
+    def __exit__(self, *error):
+        self._patches.close()
+
+    def _then(self, name):
+        call = getattr(_cl, name)
+
+        def interrupted(*arguments, **options):
+            event = call(*arguments, **options)
+            self.calls += 1
+            if self.calls == self.place:
+                signal.raise_signal(signal.SIGINT)
+            return event
+
+        return interrupted
+
+
+@pytest.mark.parametrize("name", [name for name in UPDATES if name != "CSR"])
+def test_an_update_that_is_interrupted_anywhere_is_whole(name, device):
+    make, read, update = UPDATES[name]
+    subject = make(device)
+    before = read(subject)
+    update(subject)
+    after = read(subject)
+    for place in itertools.count(1):
+        subject = make(device)
+        with suppress(KeyboardInterrupt), Interrupts(place) as interrupts:
+            update(subject)
+        if interrupts.calls < place:
+            break
+        now = read(subject)
+        assert now in [before, after], place
+        if now == before:
+            update(subject)
+            assert read(subject) == after, place
