@@ -204,7 +204,7 @@ def test_edges_on_the_device_may_change_after_the_call(directed, duplicates, dev
         try:
             graph.insert_edges(tails, heads, duplicates=duplicates)
             for array in (tails, heads):
-                array.fill(0, queue=queue)
+                array.set(np.zeros_like(ends[0]), queue=queue)
             queue.finish()
         finally:
             gate.set_status(cl.command_execution_status.COMPLETE)
