@@ -462,8 +462,10 @@ class Store:
                 self.queue.finish()
                 self._trees = trees
             sent, regions = self.scratch("takes", takes.nbytes), self.regions
+            # rows that get these blocks need these kernels
+            self.program("manager").kernel("manager_place")
             for column in range(len(self.columns)):
-                self._columns_program(column)  # rows that get these blocks need it
+                self._columns_program(column).kernel("column_move")
             self._send(sent, takes)
             arguments = sent, np.int32(len(takes)), regions, self.trees, fresh
             self.launch("manager_take", len(takes) * self._group, *arguments)

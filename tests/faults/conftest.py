@@ -45,6 +45,7 @@ KINDS = {
     # as when other programs have taken all memory: until the end of the block
     "no memory": (["allocate", "enqueue"], _NO_MEMORY, _NO_MEMORY),
     "build": (["build"], (cl.RuntimeError, _CODES.BUILD_PROGRAM_FAILURE), None),
+    "kernels": (["build", "create"], _NO_MEMORY, None),
     "lost device": (
         list(_PLACES),
         (cl.RuntimeError, _CODES.OUT_OF_RESOURCES),
@@ -110,7 +111,7 @@ class Faults:
     @contextmanager
     def at_work(self) -> Iterator[Faults]:
         """Count calls, and fail, inside the block; programs are built anew if builds count."""
-        if self._places == ["build"]:
+        if self._places[0] == "build":
             program._build.cache_clear()
             source._program.cache_clear()
         with ExitStack() as stack:

@@ -14,7 +14,7 @@ from pyopencl import _cl
 
 from pyapsp.dynamic import Hornet, PathRows, TriangleCounts
 from pyapsp.dynamic.formats import FORMATS
-from pyapsp.errors import DeviceMemoryError
+from pyapsp.errors import DeviceMemoryError, KernelBuildError
 from pyapsp.graph import Graph
 
 N = 40
@@ -152,6 +152,29 @@ def test_an_update_that_fails_anywhere_is_whole(name, kind, device, faults):
     update(subject)
     assert read(subject) == after
     assert unchanged
+
+
+def test_an_update_whose_kernels_are_not_built_is_whole(device, faults):
+    """The fifth arena needs all kernels anew, and the host has no memory for one of them."""
+    ends = np.random.default_rng(9).integers(0, N, (2, 3000))
+
+    def four_arenas():
+        graph, edges = container(device), 300
+        while len(graph._store.blocks.arenas) < 4:
+            edges += 40
+            graph.insert_edges(*ends[:, :edges], duplicates="keep")
+        return graph
+
+    graph, refused = four_arenas(), (DeviceMemoryError, KernelBuildError)
+    before = content(graph)
+    with faults("kernels").at_work() as undisturbed:
+        graph.insert_edges(*ends, duplicates="keep")
+    assert len(graph._store.blocks.arenas) > 4
+    for place in range(1, undisturbed.calls + 1):
+        graph = four_arenas()
+        with faults("kernels", place).at_work(), pytest.raises(refused):
+            graph.insert_edges(*ends, duplicates="keep")
+        assert content(graph) == before, place
 
 
 class Interrupts:
