@@ -187,10 +187,11 @@ class Store:
     def fetch(
         self, buffer: cl.Buffer, count: int, dtype: type[Scalar] | np.dtype[Scalar]
     ) -> NDArray[Scalar]:
-        """Copy the first values of a buffer to the host."""
+        """Copy the first values of a buffer to the host, when all commands before it are done."""
         array = np.empty(count, dtype)
         if array.nbytes:
             cl.enqueue_copy(self.queue, array, buffer)
+            self._sent.clear()
         return array
 
     def make_room(self, n: int, beside: int) -> None:
@@ -424,7 +425,7 @@ class Store:
         cl.enqueue_fill_buffer(self.queue, self._state, zero, 4 * HELD, 4 * (NEED - HELD))
 
     def _send(self, buffer: cl.Buffer, array: np.ndarray) -> None:
-        """Copy a small array, which is kept until the state is read."""
+        """Copy a small array, which is kept until `fetch` has waited for it."""
         cl.enqueue_copy(self.queue, buffer, array, is_blocking=False)
         self._sent.append(array)
 
@@ -433,7 +434,6 @@ class Store:
         regions = len(self.blocks.table)
         known = 0 if self._regions is None else min(self._regions.size // 16, regions)
         state = self.fetch(self._state, FREED + known, np.int32)
-        self._sent.clear()
         freed = state[FREED:]
         if freed.any():
             zero = np.zeros(1, np.int32)

@@ -217,6 +217,14 @@ def test_edges_on_the_device_may_change_after_the_call(directed, duplicates, dev
     assert now.values["weight"].tolist() == then.values["weight"].tolist()
 
 
+def test_copies_of_small_arrays_are_not_kept(device):
+    graph = Hornet(3, device=device)
+    graph.insert_edges([0, 1], [1, 2])
+    for _ in range(20):
+        graph.snapshot()
+    assert len(graph._store._sent) < 3
+
+
 @pytest.mark.parametrize("degree", [1, 20])
 def test_a_deleted_vertex_has_no_block(degree, device, form):
     graph = Hornet(30, block_array=32, device=device)
