@@ -18,6 +18,7 @@ from pyapsp.all_pairs.settle import check_rows, rows_of
 from pyapsp.base.errors import DeviceError, ParameterError
 from pyapsp.base.files import check_suffix
 from pyapsp.base.host import available_memory
+from pyapsp.base.json import Record
 from pyapsp.base.progress import of_sources
 from pyapsp.device import DeviceLike
 from pyapsp.graph import GraphLike, Vertices, Weight, validation
@@ -299,7 +300,13 @@ def _result(
         options = replace(options, sources=request.options.sources[:done])
     work = request.problem.work(request.input, options, None)
     seconds = time.perf_counter() - started
-    about = record(request, planned.method.id, planned.plan, stats, work, seconds)
     rows, labels = request.options.rows(request.input.n)[some], request.input.labels
-    lines = reasons(request, planned.choice, planned.plan)
-    return Result(distances, before, rows, labels, about | {"sources": done}, lines)
+    lines, plan = reasons(request, planned.choice, planned.plan), planned.plan.without_state()
+
+    def describe() -> Record:
+        about = record(request, planned.method.id, plan, stats, work, seconds)
+        return about | {"sources": done}
+
+    # as `Solved.record_of`: until it is made, the graph is kept
+    about = describe() if request.input.is_converted else describe
+    return Result(distances, before, rows, labels, about, lines)

@@ -12,7 +12,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -255,10 +255,13 @@ def solve(request: Request, started: float | None = None) -> Solved:
     choice, plan = planned.choice, planned.plan
     answer = request.problem.settle(request, plan, found)
     seconds, refused = time.perf_counter() - started, candidates.refused()
+    stats, work_of = found.stats, partial(request.problem.work, request.input, plan.options)
+    # the record keeps neither an answer that was converted, nor what the method has prepared
+    work = partial(work_of, found) if answer is found else partial(int, work_of(found))
+    bare = plan.without_state()
 
     def describe() -> Record:
-        work = request.problem.work(request.input, plan.options, found)
-        about = record(request, choice.method.id, plan, found.stats, work, seconds)
+        about = record(request, choice.method.id, bare, stats, work(), seconds)
         about["automatic"] = request.is_automatic
         about["refused"] = cast("list[Json]", refused)
         about.setdefault("predicted_seconds", choice.seconds)  # some methods predict it again

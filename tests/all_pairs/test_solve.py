@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import subprocess
 import sys
 import warnings
+import weakref
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -18,6 +21,7 @@ from scipy.sparse import csgraph, csr_array
 import pyapsp
 from pyapsp import errors
 from pyapsp.all_pairs import request
+from pyapsp.all_pairs.problem import ALL_PAIRS
 from pyapsp.all_pairs.request import Arguments, requested
 from pyapsp.graph import Graph, as_graph, generators
 from pyapsp.graph.dense import DenseGraph
@@ -726,6 +730,45 @@ def test_the_diameter_leaves_out_pairs_without_a_path(dtype, device):
         result = pyapsp.solve(graph, dtype=dtype, device=device)
         assert (result.distances == result.infinity).any()
         assert result.diameter() == pyapsp.diameter(graph, device=device) == largest
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        pyapsp.solve,
+        lambda graph, **on: pyapsp.solve(graph, sources=[3], **on),
+        lambda graph, **on: next(pyapsp.row_blocks(graph, **on)),
+        lambda graph, **on: pyapsp.bfs(graph, 0, **on),
+        lambda graph, **on: pyapsp.sssp(graph, 0, **on),
+        pyapsp.strongly_connected_components,
+        pyapsp.weakly_connected_components,
+        lambda graph, **on: pyapsp.triangles(graph.symmetrized(), **on),
+    ],
+)
+def test_the_graph_is_hashed_when_the_record_is_read(call, device, monkeypatch):
+    hashed = []
+    monkeypatch.setattr(Graph, "content_hash", property(lambda graph: hashed.append(graph) or "x"))
+    graph = generators.random_graph(100, 400, 9, seed=6)
+    assert graph.name is not None
+    found = call(graph, device=device)
+    assert not hashed
+    assert found.stats["input"]["hash"] in ("x", None)
+    assert len(hashed) == (found.stats["input"]["name"] is not None)
+
+
+def test_a_converted_answer_is_not_kept_for_the_record(device, monkeypatch):
+    before = []
+
+    def settle(request, plan, answer):
+        before.append(weakref.ref(answer.distances))
+        return replace(answer, distances=answer.distances.copy())
+
+    monkeypatch.setitem(vars(ALL_PAIRS), "settle", settle)
+    graph = generators.random_graph(100, 400, 9, seed=6)
+    found = pyapsp.solve(graph, "fw-blocked", device=device)
+    gc.collect()
+    assert before[0]() is None
+    assert found.stats["work"] == 100**3
 
 
 def test_stats_and_explain_say_what_ran(device):
