@@ -225,6 +225,7 @@ kernel void slow(global const float *given, global float *copy, int steps)
 """
 
 
+@pytest.mark.filterwarnings("ignore::pyopencl.CompilerWarning")  # of the kernel here
 def test_a_queue_of_the_caller_may_use_distances_that_were_deleted(device):
     """As any memory of OpenCL, it lasts until the commands that use it have ended."""
     matrix = np.random.default_rng(1).integers(1, 9, (1536, 1536)).astype(np.float32)
