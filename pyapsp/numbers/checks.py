@@ -129,10 +129,14 @@ def advice(dtype: np.dtype) -> str:
 
 
 def _held_by(graph: Graph, dtype: np.dtype) -> bool:
-    """Return whether a float type surely holds every weight, by type and largest weight alone."""
+    """Return whether a float type surely holds every weight, by type and extreme weights alone."""
     if graph.dtype.kind == "i":
         return bool(graph.max_magnitude <= 2 ** (np.finfo(dtype).nmant + 1))
-    return bool(dtype.itemsize >= graph.dtype.itemsize)
+    if dtype.itemsize >= graph.dtype.itemsize:
+        return True
+    smallest = graph.min_weight or 0
+    with np.errstate(under="ignore"):  # if it stays above zero, none becomes zero
+        return bool(smallest > 0 and dtype.type(smallest) > 0)
 
 
 def check_answer(graph: Graph, distances: np.ndarray) -> None:

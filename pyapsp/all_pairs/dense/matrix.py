@@ -96,8 +96,8 @@ class DistanceMatrix:
         self._shared: np.ndarray | None = None
         self._converted = False
         self._bytes = layout.dtype.itemsize * self._size * layout.columns
-        own_memory = arcs is not None and not in_place(device.handle)
-        self.staged = own_memory or staging.suits(device.handle, answer.itemsize * self._n**2)
+        times = 1 if arcs is None else 2  # nothing else is sent
+        self.staged = staging.suits(device.handle, times * answer.itemsize * self._n**2)
 
     @property
     def _stage(self) -> staging.Stage:
@@ -126,15 +126,16 @@ class DistanceMatrix:
             if self._arcs is not None:
                 self._arcs.write_rows(queue, graph, (0, n), buffer, layout.columns, 0, self._watch)
             return buffer
+        if self._arcs is not None:
+            buffer = scratch(self._device, self._bytes)
+            self._arcs.write(queue, graph, buffer, layout.columns, layout.padding, self._watch)
+            self._words = distances
+            return buffer
         if not self.staged:
             initial_distances(graph, distances)
             self._words = distances if self._encode is None else self._encode(distances)
             return upload(self._device, queue, self._words, self._size, layout, self._watch)
         buffer = scratch(self._device, self._bytes)
-        if self._arcs is not None:
-            columns, infinity = layout.columns, layout.padding
-            self._arcs.write(queue, graph, buffer, columns, infinity, self._watch)
-            return buffer
 
         def write(first: int, last: int, piece: np.ndarray) -> None:
             if self._encode is None:
