@@ -135,7 +135,7 @@ def _held_by(graph: Graph, dtype: np.dtype) -> bool:
     if dtype.itemsize >= graph.dtype.itemsize:
         return True
     smallest = graph.min_weight or 0
-    with np.errstate(under="ignore"):  # if it stays above zero, none becomes zero
+    with np.errstate(over="ignore", under="ignore"):  # if it stays above zero, none becomes zero
         return bool(smallest > 0 and dtype.type(smallest) > 0)
 
 
