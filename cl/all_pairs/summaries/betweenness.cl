@@ -65,13 +65,15 @@ __kernel GROUP void clear_sums(__global cost_t *costs, __global double *sums, co
 }
 
 #if PYAPSP_WEIGHTED
-/* List the reached vertices in the order of their distance; return their number. */
+/* List the reached vertices in the order of their distance, and count the paths to them; return their
+ * number. When a vertex is taken from the heap, all paths to it are counted. */
 static int searched(const int source, __global const long *first, __global const int *heads,
                     __global const value_t *weights, __global cost_t *costs, __global int *order,
-                    __global entry_t *heap, const int n)
+                    __global double *counts, __global entry_t *heap, const int n)
 {
     int size = 1, found = 0;
     costs[source] = 0;
+    counts[source] = 1;
     heap[0] = (entry_t){0, source};
     while (size > 0) {
         const entry_t nearest = heap[0];
@@ -81,12 +83,20 @@ static int searched(const int source, __global const long *first, __global const
         if (nearest.cost > costs[u])
             continue;
         order[found++] = u;
+        const double count = counts[u];
         for (long a = first[u]; a < first[u + 1]; a++) {
             const int v = heads[a];
-            const value_t cost = nearest.cost + weights[a];
-            if (!(cost < costs[v]))
+            const value_t cost = nearest.cost + weights[a], known = costs[v];
+            if (cost > known)
                 continue;
+            /* no path leads over a weight that is lost in the sum */
+            const double more = cost > nearest.cost ? count : 0;
+            if (cost == known) {
+                counts[v] += more;
+                continue;
+            }
             costs[v] = cost;
+            counts[v] = more;
             if (size == 2 * n) {
                 int kept = 0;
                 for (int i = 0; i < size; i++)
@@ -123,17 +133,7 @@ betweenness(__global const long *first, __global const int *heads,
     for (int i = begin + (int)slot; i < end; i += get_global_size(0)) {
         const int source = sources[i];
 #if PYAPSP_WEIGHTED
-        const int found = searched(source, first, heads, weights, costs, order, heap, n);
-        for (int place = 0; place < found; place++)
-            counts[order[place]] = 0;
-        counts[source] = 1;
-        for (int place = 0; place < found; place++) {
-            const int u = order[place];
-            const cost_t cost = costs[u];
-            for (long a = first[u]; a < first[u + 1]; a++)
-                if (IS_TIGHT(cost, a, heads[a]))
-                    counts[heads[a]] += counts[u];
-        }
+        const int found = searched(source, first, heads, weights, costs, order, counts, heap, n);
 #else
         int found = 1;
         costs[source] = 0;
