@@ -351,7 +351,9 @@ def _sum(totals: Totals, before: int | float = 0) -> int | float:
         raise PrecisionError(
             f"{many} distances of up to {far} do not add up in int64: {advice(np.dtype(np.int64))}"
         )
-    total: int | float = sum(totals.total.tolist(), before)
+    total = before
+    for each in totals.total.tolist():  # `sum` compensates for rounding since Python 3.12
+        total += each
     if isinstance(total, float) and not math.isfinite(total):
         kind = totals.total.dtype
         raise PrecisionError(f"distances of up to {far:g} do not add up in {kind}: {advice(kind)}")

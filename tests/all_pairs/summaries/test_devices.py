@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from types import SimpleNamespace
 
@@ -10,7 +11,8 @@ import pytest
 
 import pyapsp
 from pyapsp.all_pairs.sparse.session import _Opened
-from pyapsp.all_pairs.summaries import searches
+from pyapsp.all_pairs.sparse.totals import Totals
+from pyapsp.all_pairs.summaries import searches, sums
 from pyapsp.errors import CapabilityError, DeviceError
 from pyapsp.graph import Graph
 from pyapsp.paths import sharing
@@ -87,6 +89,28 @@ def test_sums_are_added_in_the_order_of_sources(device):
             for each in (device, [device] * 3)
         )
         assert one == found
+
+
+def test_sums_do_not_depend_on_blocks_in_any_version_of_python(monkeypatch):
+    """Since Python 3.12 the sum of floats is that of a compensated sum."""
+
+    def compensated(values, start=0):
+        return math.fsum([start, *values])
+
+    monkeypatch.setattr(sums, "sum", compensated, raising=False)
+    values = np.array([1e16, *[1.0] * 40])
+
+    def totals(some):
+        ones = np.ones(some.size, np.int64)
+        return Totals(some, some, ones)
+
+    found = {}
+    for size in (1, 5, 41):
+        total = 0
+        for start in range(0, values.size, size):
+            total = sums._sum(totals(values[start : start + size]), total)
+        found[size] = total
+    assert set(found.values()) == {1e16}
 
 
 def test_progress(device):
