@@ -30,8 +30,6 @@ from pyapsp.cli.output import TABLES, checked_graph, facts, print_json, write_ta
 from pyapsp.cli.targeted import add_targeted, ends_of, search_arguments, shown_progress
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from pyapsp.graph import Graph
 
 __all__ = ["configure", "run"]
@@ -64,15 +62,14 @@ def run(arguments: argparse.Namespace) -> int:
     graph = checked_graph(arguments, *TABLES)
     sources, targets = ends_of(arguments, graph)
     ends = [each[0] if len(each) == 1 else each for each in (sources, targets)]
-    function, table_of = _search(arguments, graph)
-    search = partial(function, graph, *ends)
+    search = partial(_function(arguments, graph), graph, *ends)
     count = partial(pyapsp.count_shortest_paths, graph, *ends, **search_arguments(arguments))
     if arguments.dry_run:
         return show_memory(arguments, graph, search, *[count] * arguments.count)
     started = time.perf_counter()
     with shown_progress(arguments, graph) as progress:
         found = search(progress=progress)
-        table = table_of(found)
+        table = found.path_columns() if arguments.paths else found.to_columns()
         if arguments.count:
             table["paths"] = count()
     seconds = time.perf_counter() - started
@@ -107,29 +104,21 @@ def _check(arguments: argparse.Namespace) -> None:
         raise ParameterError("--along is for a table of pairs: leave out --paths and --all")
 
 
-def _search(
-    arguments: argparse.Namespace, graph: Graph
-) -> tuple[Callable[..., Any], Callable[[Any], dict[str, np.ndarray]]]:
-    """Return the function that searches, and one that makes the table of its result."""
+def _function(arguments: argparse.Namespace, graph: Graph) -> Callable[..., Any]:
+    """Return the function that searches, with its options."""
     import pyapsp
     from pyapsp.queries.along import of_columns
 
-    def rows(found: Any) -> dict[str, np.ndarray]:
-        table: dict[str, np.ndarray] = (
-            found.path_columns() if arguments.paths else found.to_columns()
-        )
-        return table
-
     options: dict[str, Any] = {**search_arguments(arguments)}
     if arguments.all:
-        return partial(pyapsp.all_shortest_paths, limit=arguments.limit, **options), rows
+        return partial(pyapsp.all_shortest_paths, limit=arguments.limit, **options)
     if arguments.k is not None:
         del options["cutoff"]
-        return partial(pyapsp.yen, k=arguments.k, **options), rows
+        return partial(pyapsp.yen, k=arguments.k, **options)
     if arguments.along is None:
-        return partial(pyapsp.pairs, paths=arguments.paths, **options), rows
+        return partial(pyapsp.pairs, paths=arguments.paths, **options)
     reading = reading_of(arguments)
     second, directed = as_utf8(arguments.along), options["directed"]
     first, form = reading.get("weight", ...), reading.get("format")
     along = of_columns(arguments.graph, graph, first, second, directed, form)
-    return partial(pyapsp.pairs, paths=True, along=along, **options), rows
+    return partial(pyapsp.pairs, paths=True, along=along, **options)

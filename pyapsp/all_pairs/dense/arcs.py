@@ -53,7 +53,7 @@ class ArcWriter:
         return _PART * sum(cls.buffers(graph, dtype)) <= matrix
 
     @classmethod
-    def writes(cls, graph: Graph | Facts) -> bool:
+    def has_many(cls, graph: Graph | Facts) -> bool:
         """Return whether the arcs are so many that the host would need long to write them."""
         return graph.m >= _MANY
 

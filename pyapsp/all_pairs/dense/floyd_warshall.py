@@ -164,7 +164,7 @@ class FloydWarshall(TunableMethod, AllPairsMethod):
             return None
         seconds = graph.n**3 / rate
         each = _ARC
-        if ArcWriter.writes(graph):
+        if ArcWriter.has_many(graph):
             each = _ARC_IN_PLACE if in_place(options.device.handle) else _ARC_COPIED
         seconds += each * max(graph.m - ARCS * graph.n, 0)
         after = options.predecessors and not self.carries_predecessors
@@ -234,7 +234,7 @@ class FloydWarshall(TunableMethod, AllPairsMethod):
         if _is_staged(graph.n, options, 2) and ArcWriter.suits(graph, options.dtype, matrix):
             return True
         needed = [matrix, *ArcWriter.buffers(graph, options.dtype)]
-        many = ArcWriter.writes(graph) and not isinstance(graph, DenseGraph)
+        many = ArcWriter.has_many(graph) and not isinstance(graph, DenseGraph)
         return many and fits(needed, options)
 
     def run(self, plan: Plan[Graph, AllPairsOptions, Prepared]) -> Rows:
