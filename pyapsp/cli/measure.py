@@ -3,7 +3,8 @@
 The measures of a graph are diameter, radius, average-shortest-path-length and wiener-index.
 eccentricity, closeness-centrality, harmonic-centrality and betweenness-centrality are tables with a
 row for each vertex, as CSV. The betweenness needs searches from all vertices, also with --sources.
-edge-betweenness-centrality has a row for each arc. distance-histogram is the number of pairs at
+edge-betweenness-centrality has a row for each arc. Both use the weights of the file, unlike the
+functions of Python: --unweighted counts arcs. distance-histogram is the number of pairs at
 each distance, as CSV. Pairs without a path are ignored, except in the Wiener index, which is then
 inf. Sums of integer distances are exact. Several devices share the searches.
 

@@ -88,7 +88,8 @@ def accessibility(
         As for `within`.
     opportunities : (n,) or (n, c) array_like of numbers
         What is at each vertex, for instance its shops, or its jobs of c kinds. A column of pandas
-        must have its default index, or the labels of the vertices in the order of the graph.
+        must have its default index, and then be in the order of the vertices, or the labels of the
+        vertices in that order as its index.
     decay : callable, optional
         Called with an array of distances, returns for each, whatever the others are, a factor of
         what is there. How many distances come together may differ from run to run. None: 1.
