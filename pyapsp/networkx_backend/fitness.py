@@ -76,7 +76,10 @@ def can_run(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool | 
     -------
     bool or str
     """
-    call = _call(name, args, kwargs)
+    try:
+        call = _call(name, args, kwargs)
+    except TypeError as error:  # NetworkX has bound the arguments: this one is newer
+        return f"{name} has another signature here: {error}"
     graph = call["G"]
     weight = call.get("weight", call.get("distance"))
     if callable(weight):

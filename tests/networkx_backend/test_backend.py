@@ -346,3 +346,9 @@ def test_conversion_keeps_nodes_and_kind():
     assert type(back) is nx.Graph
     assert nx.utils.graphs_equal(back, nx.Graph([(3, 1), ("x", 3)]))
     assert interface.convert_to_nx({0: 1}) == {0: 1}
+
+
+def test_parameters_of_a_newer_networkx_stay_there():
+    verdict = interface.can_run("closeness_centrality", (nx.path_graph(3),), {"newer": None})
+    assert "another signature here" in verdict
+    assert "'newer'" in verdict
