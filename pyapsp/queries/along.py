@@ -101,7 +101,7 @@ def of_columns(
         A second weight is not finite.
     """
     first = cast("str | EllipsisType | None", weight)
-    arcs, second = read_columns(path, first, along, format=form)
+    arcs, second = read_columns(path, first, along, form=form)
     ones = np.ones(arcs.tails.size, np.int64)
     weights = ones if arcs.weights is None else arcs.weights
     both = directed and arcs.directed

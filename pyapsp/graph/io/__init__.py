@@ -135,14 +135,15 @@ def read_columns(
     first: str | EllipsisType | None,
     second: str,
     *,
-    format: str | None = None,  # noqa: A002
+    form: str | None = None,
 ) -> tuple[ArcList, np.ndarray]:
     """Read the arcs of an edge list, parallel ones too, with two weights.
 
     Parameters
     ----------
-    path, format
-        As for `read`.
+    path : path-like
+    form : str, optional
+        As `path` and `format` of `read`.
     first : str or None
         The name of the column with the weights of the arcs, as for `read`.
     second : str
@@ -162,7 +163,7 @@ def read_columns(
         The file is no edge list.
     """
     path = check_name(path, "read")
-    module, source = _source(path, format)
+    module, source = _source(path, form)
     if module is not edge_list:
         raise ParameterError(f"{path}: only edge lists have columns, such as {second!r}")
     chosen = first if isinstance(first, str) else False if first is None else None
