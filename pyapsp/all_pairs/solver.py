@@ -86,9 +86,8 @@ def solve(
         exact for this graph, or else a float type.
     predecessors : bool
         Also compute the last vertex before j on each path, for `Result.path`. Of several, it is the
-        one with the smallest number, except with `fw-naive`, `fw-blocked`, `apsp-bfs` and
-        `dijkstra-cpu` (which "auto" may choose for few sources on a CPU), and behind arcs of weight
-        zero. Rounding may make another path the shortest.
+        one with the smallest number, except with `fw-naive`, `fw-blocked` and `apsp-bfs`, and
+        behind arcs of weight zero. Rounding may make another path the shortest.
     out : ndarray, optional
         Array for the distances: shape (n, n), or (k, n) for k sources, C-contiguous, of the dtype
         of the distances. If `dtype` is None, the dtype of this array is used. It may be a memory

@@ -45,6 +45,7 @@ _FUNCTIONS = {
     "barycenter": _SUMS,
     "betweenness_centrality": _PATHS,
     "center": _SUMS,
+    "centroid": _SUMS,
     "closeness_centrality": _SUMS,
     "clustering": _ALL_NODES,
     "condensation": _HOST,

@@ -58,6 +58,10 @@ _SEARCHED_ONCE = {
 _OF_A_NODE = {"shortest_path", "shortest_path_length"}
 # Functions that count paths: of arcs of length 0, there may be infinitely many.
 _COUNTED = {"betweenness_centrality", "edge_betweenness_centrality"}
+# Functions of eccentricities.
+_OF_FARTHEST = {"center", "diameter", "eccentricity", "periphery", "radius"}
+# Functions that compare sums: the second is the name of the first before NetworkX 3.7.
+_CENTROIDS = {"centroid", "barycenter"}
 # Whole numbers up to here are floats without rounding; sums of a row are in 64 bits.
 _EXACT, _LARGEST = 2**53, 2**63
 
@@ -90,6 +94,8 @@ def can_run(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool | 
         return "the sums of distances would have to be stored in the nodes"
     if call.get("scc") is not None:
         return "the components are given: there is nothing to compute"
+    if name in _OF_FARTHEST and len(graph) == 0:
+        return "the answer for the null graph depends on the version of NetworkX"
     if name in trusses.__all__:
         return _unfit_for_triangles(call) or True
     cutoff = call.get("cutoff")
@@ -98,9 +104,11 @@ def can_run(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool | 
         return "the cutoff is no number from zero up"
     if name in _COUNTED and call["k"] == 0:
         return "no node is searched from"
+    if name == "centroid" and not hasattr(nx, "centroid"):
+        return "before NetworkX 3.7, centroids are those of trees"
     if name == "edge_betweenness_centrality" and graph.is_multigraph():
         return "parallel edges share their betweenness"
-    of_trees = name == "barycenter" or (name == "center" and not call["usebounds"])
+    of_trees = name in _CENTROIDS or (name == "center" and not call["usebounds"])
     if of_trees and weight is None and _may_be_tree(graph):
         return "the center of a tree is found without distances"
     try:
@@ -191,7 +199,7 @@ def _unfit(name: str, call: Mapping[str, Any], weights: np.ndarray) -> str | Non
     longest = float(np.abs(weights).max()) * max(n - 1, 1)
     if sums and weights.dtype.kind == "i" and longest * n >= _LARGEST:
         return "the sum of the distances from a node may not fit into 64 bits"
-    if name == "barycenter" and weights.dtype.kind == "f" and np.any(weights % 1):
+    if name in _CENTROIDS and weights.dtype.kind == "f" and np.any(weights % 1):
         return "sums are rounded, and decide which nodes have the least"
     if sums and weights.dtype.kind == "f" and longest >= _EXACT:
         return "distances may be so large that sums are rounded"

@@ -32,6 +32,10 @@ __all__ = [
     "johnson",
 ]
 
+# Before NetworkX 3.7, which added this function, the weight of an edge without one is 1.0 in those
+# of Floyd and Warshall, and not 1.
+_ONE_IS_WHOLE = hasattr(nx, "floyd_warshall_tree")
+
 
 def all_pairs_shortest_path_length(
     G: ConvertedGraph, cutoff: float | None = None
@@ -148,8 +152,8 @@ def _rows(
 
 def _solved(G: ConvertedGraph, weight: Node | None, *, predecessors: bool = False) -> Result:
     graph = G.weighted(weight)
-    # here the default weight of an edge in NetworkX is 1.0 and not 1
-    dtype = dtype_of(graph) if weight is not None and G.complete else np.float64
+    whole = _ONE_IS_WHOLE or (weight is not None and G.complete)
+    dtype = dtype_of(graph) if whole else np.float64
     with networkx_errors():
         return solve(graph, dtype=dtype, predecessors=predecessors, device=device())
 

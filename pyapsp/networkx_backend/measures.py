@@ -21,6 +21,7 @@ __all__ = [
     "average_shortest_path_length",
     "barycenter",
     "center",
+    "centroid",
     "closeness_centrality",
     "diameter",
     "eccentricity",
@@ -89,9 +90,8 @@ def diameter(
 ) -> float:
     """Return the largest eccentricity."""
     most: float
-    if e is not None or len(G) == 0:
-        most = max((e or {}).values())
-        return most
+    if e is not None:
+        return max(e.values())
     graph = G.weighted(weight)
     if not _is_connected(graph):
         raise _unconnected(G)
@@ -130,7 +130,7 @@ def _with(
     return [node for node in far if far[node] == wanted]
 
 
-def barycenter(
+def centroid(
     G: ConvertedGraph, weight: Node | None = None, attr: None = None, sp: None = None
 ) -> list[Node]:
     """Return the nodes with the smallest sum of distances to the others."""
@@ -145,11 +145,17 @@ def barycenter(
     return [G.nodes[row] for row in np.flatnonzero(totals.total == totals.total.min()).tolist()]
 
 
+#: The name of `centroid` before NetworkX 3.7.
+barycenter = centroid
+
+
 def closeness_centrality(
     G: ConvertedGraph,
     u: Node | None = None,
     distance: Node | None = None,
     wf_improved: bool = True,
+    *,
+    sp: None = None,
 ) -> float | Lengths:
     """Return 1 / (mean distance from the other nodes to a node), for a node or for all nodes."""
     if u is not None and u not in G:

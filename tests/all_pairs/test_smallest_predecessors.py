@@ -9,7 +9,7 @@ from pyapsp.graph import reweight
 from pyapsp.graph.generators import random_graph
 
 #: Methods that keep the predecessor that their search met first.
-FIRST_MET = {"fw-naive", "fw-blocked", "dijkstra-cpu", "apsp-bfs"}
+FIRST_MET = {"fw-naive", "fw-blocked", "apsp-bfs"}
 UNWEIGHTED = {"apsp-bfs", "ms-bfs"}
 WEIGHTED = random_graph(60, m=500, max_weight=3, seed=4)
 GRAPHS = {"weighted": WEIGHTED, "unweighted": reweight(WEIGHTED, "unweighted")}
@@ -39,3 +39,10 @@ def test_the_smallest_predecessor(method, graph, device):
     found = solved()
     same = np.array_equal(found.predecessors, smallest(graph))
     assert same == (method.id not in FIRST_MET)
+
+
+@pytest.mark.parametrize("sources", [[7], [3, 50, 7]])
+@pytest.mark.parametrize("graph", GRAPHS.values(), ids=GRAPHS)
+def test_the_method_for_few_sources_has_the_same_predecessors(graph, sources, device):
+    found = pyapsp.solve(graph, sources=sources, predecessors=True, device=device)
+    assert np.array_equal(found.predecessors, smallest(graph)[sources])

@@ -19,7 +19,9 @@ from pyapsp.networkx_backend import get_info, interface
 from pyapsp.networkx_backend.converted import ConvertedGraph
 
 INFO = get_info()
-FUNCTIONS = sorted(INFO["functions"])
+#: Names and parameters since NetworkX 3.7.
+NEWER = {"centroid", "sp"}
+FUNCTIONS = sorted(name for name in INFO["functions"] if hasattr(nx, name) or name not in NEWER)
 
 
 def test_networkx_finds_the_backend():
@@ -32,7 +34,7 @@ def test_networkx_finds_the_backend():
 
 def test_what_is_announced_is_there():
     others = {"can_run", "convert_from_nx", "convert_to_nx", "should_run"}
-    assert set(interface.__all__) == {*FUNCTIONS, *others}
+    assert set(interface.__all__) == {*INFO["functions"], *others}
     # NetworkX takes whatever has the name of a function
     assert (
         not (vars(interface).keys() - interface.__all__)
@@ -47,7 +49,8 @@ def test_what_is_announced_is_there():
 def test_signatures_are_those_of_networkx(name):
     theirs = inspect.signature(getattr(nx, name).orig_func).parameters
     ours = inspect.signature(getattr(interface, name)).parameters
-    assert [(p.name, p.kind, p.default) for p in ours.values()] == [
+    common = [p for p in ours.values() if p.name in theirs or p.name not in NEWER]
+    assert [(p.name, p.kind, p.default) for p in common] == [
         (p.name, p.kind, p.default) for p in theirs.values()
     ]
 
@@ -202,12 +205,15 @@ def test_whole_numbers_stay_exact():
         ("barycenter", {}, "tree"),
         ("barycenter", {"attr": "sum"}, "stored in the nodes"),
         ("barycenter", {"sp": {0: {0: 0}}}, "nothing to compute"),
+        ("closeness_centrality", {"sp": {0: {0: 0}}}, "nothing to compute"),
         ("condensation", {"scc": [{0}, {1}, {2}]}, "nothing to compute"),
     ],
 )
 def test_calls_that_stay_with_networkx(name, options, reason):
     graph = nx.path_graph(3, create_using=nx.DiGraph if name == "condensation" else nx.Graph)
     assert reason in interface.can_run(name, (graph,), options)
+    if not inspect.signature(getattr(nx, name)).parameters.keys() >= options.keys():
+        return  # a parameter of a newer NetworkX
     with pytest.raises(NotImplementedError, match="given arguments"):
         getattr(nx, name)(graph, backend="pyapsp", **options)
 
@@ -230,6 +236,18 @@ def test_dijkstra_with_negative_weights_stays_with_networkx(name):
 def test_nodes_with_the_least_sum_of_rounded_numbers_stay_with_networkx():
     assert "rounded" in interface.can_run("barycenter", (edge(0.1),), {"weight": "weight"})
     assert interface.can_run("barycenter", (edge(2.0),), {"weight": "weight"}) is True
+
+
+@pytest.mark.parametrize("name", ["center", "diameter", "eccentricity", "periphery", "radius"])
+def test_the_farthest_of_no_node_stays_with_networkx(name):
+    assert "null graph" in interface.can_run(name, (nx.Graph(),), {})
+
+
+def test_before_networkx_3_7_centroids_are_those_of_trees(monkeypatch):
+    monkeypatch.setattr(nx, "centroid", None, raising=False)
+    assert interface.can_run("centroid", (nx.cycle_graph(3),), {}) is True
+    monkeypatch.delattr(nx, "centroid")
+    assert "those of trees" in interface.can_run("centroid", (nx.cycle_graph(3),), {})
 
 
 def test_what_networkx_runs_is_logged(caplog, monkeypatch, settings):

@@ -94,4 +94,8 @@ def test_the_tests_of_networkx_pass_on_the_backend(tmp_path):
     assert int(passed[1]) > 250
     assert "failed" not in printed  # expected failures (xfailed) neither
     ran = set(re.findall(r"Using backend 'pyapsp' for call to '(\w+)'", log.read_text()))
-    assert ran == set(get_info()["functions"])
+    announced = set(get_info()["functions"])
+    assert ran <= announced
+    # one of the first two is the other's name, by version; 3.7 has no test of the third
+    assert len(announced - ran) <= 2
+    assert announced - ran <= {"barycenter", "centroid", "floyd_warshall"}

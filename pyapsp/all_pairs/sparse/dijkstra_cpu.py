@@ -298,8 +298,11 @@ def _search(
                 v = np.uintp(heads[arc])
                 length = nearest + weights[arc]
                 if length >= distance[v] or length > farthest:
-                    if cells and length == distance[v]:
-                        predecessors[row, v] = min(predecessors[row, u], predecessors[row, v])
+                    if predecessors.size > 0 and length == distance[v]:
+                        if cells:
+                            predecessors[row, v] = min(predecessors[row, u], predecessors[row, v])
+                        elif nearest < length:  # else v may be before u
+                            predecessors[row, v] = min(np.int32(u), predecessors[row, v])
                 else:
                     hole = size if distance[v] == infinity else np.uintp(place[v])
                     distance[v] = length
