@@ -5,7 +5,7 @@ import pytest
 
 import pyapsp
 from pyapsp.errors import GraphError
-from pyapsp.graph import reweight
+from pyapsp.graph import Graph, reweight
 from pyapsp.graph.generators import random_graph
 
 #: Methods that keep the predecessor that their search met first.
@@ -46,3 +46,15 @@ def test_the_smallest_predecessor(method, graph, device):
 def test_the_method_for_few_sources_has_the_same_predecessors(graph, sources, device):
     found = pyapsp.solve(graph, sources=sources, predecessors=True, device=device)
     assert np.array_equal(found.predecessors, smallest(graph)[sources])
+
+
+@pytest.mark.parametrize(
+    "method", sorted({each.id for each in pyapsp.methods("all-pairs")} - UNWEIGHTED)
+)
+def test_arcs_of_weight_zero_lead_to_the_source(method, device):
+    arcs = {(3, 1): 1, (1, 2): 0, (2, 1): 0, (2, 0): 0, (0, 2): 0, (3, 0): 2}
+    tails, heads = zip(*arcs, strict=True)
+    graph = Graph.from_arcs(4, tails, heads, list(arcs.values()))
+    found = pyapsp.solve(graph, method=method, predecessors=True, device=device)
+    assert list(found.distances[3]) == [1, 1, 1, 0]
+    assert list(found.predecessors[3]) == [2, 3, 1, -9999]
