@@ -36,7 +36,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="ARG",
         help="its arguments. Global memory: zeros:N, ones:N, range:N or random:N with N "
-        "elements, or a .npy file. Local memory: the number of elements. Otherwise a number",
+        "elements, or a .npy file. Local memory: the number of elements. Otherwise a number; of a "
+        "vector, numbers with commas between them",
     )
     parser.add_argument(
         "--global",
@@ -57,6 +58,20 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         help="define a macro",
+    )
+    parser.add_argument(
+        "-I",
+        "--include",
+        metavar="FOLDER",
+        action="append",
+        default=[],
+        help="look for includes there, after the folder of the file",
+    )
+    parser.add_argument(
+        "--standard",
+        choices=("CL1.2", "CL2.0", "CL3.0"),
+        default="CL1.2",
+        help="the version of OpenCL C; %(default)s by default",
     )
     add_tracing(parser)
     add_device(parser)
@@ -89,7 +104,9 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.args,
         arguments.items,
         arguments.group,
-        defines={macro: value or 1 for macro, _, value in pairs},
+        folders=arguments.include,
+        defines={macro: value if given else 1 for macro, given, value in pairs},
+        standard=arguments.standard,
         width=arguments.warp,
         profile=read_profile(arguments.on),
     )

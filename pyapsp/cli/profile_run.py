@@ -19,6 +19,7 @@ import runpy
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import redirect_stdout
+from pathlib import Path
 from typing import Any
 
 from pyapsp.cli.options import add_flag, add_json, add_output
@@ -97,12 +98,14 @@ def _called(words: Sequence[str]) -> int:
     if not words or not words[0].endswith(".py"):
         return main(words)
     before, sys.argv = sys.argv, words
+    sys.path.insert(0, str(Path(words[0]).resolve().parent))  # as Python does for a program
     try:
         runpy.run_path(words[0], run_name="__main__")
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else int(stop.code is not None)
     finally:
         sys.argv = before
+        sys.path.pop(0)
     return 0
 
 

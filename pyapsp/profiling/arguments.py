@@ -29,6 +29,7 @@ SCALARS: dict[str, type[np.generic]] = {
     "double": np.float64,
 }
 _VECTOR = re.compile(r"([a-z]+)(2|3|4|8|16)?")
+_OPAQUE = re.compile(r"\b(image\w+|sampler|queue|clk_event|reserve_id)_t\b|\bpipe\b")
 _MADE = re.compile(r"(zeros|ones|range|random):(\d+)")
 _SEED = 1
 _OWNER = "profile kernel"
@@ -48,7 +49,8 @@ def arguments_of(
     words : sequence of str
         One for each parameter. Global memory: ``zeros:N``, ``ones:N``, ``range:N`` or
         ``random:N`` with N elements (integers below N, other numbers below 1), or a ``.npy`` file.
-        Local memory: the number of elements. Otherwise a number.
+        Local memory: the number of elements. Otherwise a number, for a vector its elements with
+        commas between them, or, for a struct, ``zeros:1`` or a file.
 
     Raises
     ------
@@ -69,12 +71,38 @@ def _argument(context: cl.Context, parameter: Parameter, word: str) -> Argument:
             return cl.Buffer(context, flags, hostbuf=_array(parameter, word))
         if parameter.space == "local":
             return cl.LocalMemory(int(word) * parameter.bytes)
-        dtype = np.dtype(SCALARS[parameter.type])
-        value: np.generic = dtype.type(float(word) if dtype.kind == "f" else int(word))
-        return value
-    except (ValueError, OverflowError, KeyError, OSError) as error:
-        rule = f"a value of {parameter.type} {parameter.name}"
-        raise ParameterError.of("args", f"{_OWNER}, {rule}", f"valid ({error})", word) from None
+        if parameter.type in SCALARS:
+            return _number(parameter.type, word)
+        return _whole(parameter, word)
+    except (ValueError, OverflowError, OSError) as error:
+        rule = f"a value of {parameter.type} {parameter.name} ({error})"
+        raise ParameterError.of("args", _OWNER, rule, word) from None
+
+
+def _number(name: str, word: str) -> np.generic:
+    dtype = np.dtype(SCALARS[name])
+    # 0x10 is an integer, too
+    value: np.generic = dtype.type(float(word) if dtype.kind == "f" else int(word, 0))
+    return value
+
+
+def _whole(parameter: Parameter, word: str) -> np.generic:
+    """Return a vector or a struct that a kernel gets by value."""
+    if _OPAQUE.search(parameter.type):
+        raise ValueError("images, samplers, pipes and queues are not supported")
+    vector = _VECTOR.fullmatch(parameter.type)
+    if vector is not None and "," in word:
+        words = word.split(",")
+        if len(words) != int(vector[2]):
+            raise ValueError(f"it has {vector[2]} elements")
+        array = np.array([_number(vector[1], each) for each in words])
+        content = array.tobytes().ljust(parameter.bytes, b"\0")  # three have the size of four
+    else:
+        content = _array(parameter, word).tobytes()
+        if len(content) != parameter.bytes:
+            raise ValueError(f"it has {parameter.bytes} bytes, and this {len(content)}")
+    value: np.generic = np.frombuffer(content, f"V{parameter.bytes}")[0]
+    return value
 
 
 def _array(parameter: Parameter, word: str) -> np.ndarray:

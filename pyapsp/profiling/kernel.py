@@ -8,6 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from statistics import median
 from typing import cast
+from zlib import crc32
 
 import numpy as np
 import pyopencl as cl
@@ -25,12 +26,13 @@ from pyapsp.profiling.traces.record import Recorder, Shape
 
 __all__ = ["described", "group_of", "profile_kernel", "source_of", "with_includes"]
 
-_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+["<]([^">]+)[">][ \t]*$')
+_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*["<]([^">]+)[">]')
+_ONCE = re.compile(r"^[ \t]*#[ \t]*pragma[ \t]+once\b")
 _GROUP = 64
 _SHOWN = 10
 
 
-def source_of(file: str, defines: Mapping[str, str | int]) -> str:
+def source_of(file: str, defines: Mapping[str, str | int], folders: Sequence[str] = ()) -> str:
     """Return a file with its includes and with macros.
 
     Parameters
@@ -38,16 +40,18 @@ def source_of(file: str, defines: Mapping[str, str | int]) -> str:
     file : str
         A path, or the name of a kernel file of pyapsp, e.g. ``"traversal/bfs/bfs_harish.cl"``.
     defines : mapping of str to str or int
+    folders : sequence of str
+        Where its includes are, after its own folder.
 
     Raises
     ------
     OSError
-        If the file, or one that it includes, cannot be read.
+        If the file cannot be read.
     """
     if not Path(file).exists() and (root() / file).exists():
         return assemble(file, defines)
-    text = Path(file).read_text(encoding="utf-8")
-    return headed("\n".join(_lines(text, file, [Path(file).parent], set())), defines)
+    where = [Path(file).parent, *map(Path, folders), Path()]
+    return headed("\n".join(_lines(_text(Path(file)), file, where, [Path(file)])), defines)
 
 
 def with_includes(text: str, folders: Sequence[str]) -> str:
@@ -58,13 +62,8 @@ def with_includes(text: str, folders: Sequence[str]) -> str:
     text : str
     folders : sequence of str
         Where they are.
-
-    Raises
-    ------
-    OSError
-        If an include cannot be read.
     """
-    return "\n".join(_lines(text, "<source>", [Path(each) for each in folders], set()))
+    return "\n".join(_lines(text, "<source>", [*map(Path, folders), Path()], []))
 
 
 def profile_kernel(
@@ -75,7 +74,9 @@ def profile_kernel(
     items: Sequence[int],
     group: Sequence[int] | None = None,
     *,
+    folders: Sequence[str] = (),
     defines: Mapping[str, str | int] | None = None,
+    standard: str = "CL1.2",
     width: int | None = None,
     profile: Mapping[str, object] | None = None,
 ) -> Record:
@@ -91,8 +92,12 @@ def profile_kernel(
     items, group : sequence of int
         The work-items of the launch and of a group. By default, a group has the size that the
         kernel requires, or the largest divisor of the first size up to 64.
+    folders : sequence of str
+        As for `source_of`.
     defines : mapping of str to str or int, optional
         Macros.
+    standard : {"CL1.2", "CL2.0", "CL3.0"}
+        The version of OpenCL C.
     width : int, optional
         Items of a warp.
     profile : mapping, optional
@@ -110,11 +115,11 @@ def profile_kernel(
     ProgramError
         If the file is not OpenCL C, or has a construct that is not supported.
     """
-    source = source_of(file, defines or {})
+    source = source_of(file, defines or {}, folders)
     analyst, queue = Analyst(device, width), device.queue()
-    recorder = Recorder(device, source, kernel, name=file, width=analyst.width)
+    recorder = Recorder(device, source, kernel, standard=standard, name=file, width=analyst.width)
     parameters = recorder.program("blocks")[0].parameters
-    program = Program(device, source)
+    program = Program(device, source, standard)
     built = program.kernel(kernel)
     shape = Shape(tuple(items), tuple(group or group_of(device, built, items)))
     with device_errors(device, 0):
@@ -194,19 +199,40 @@ def group_of(device: Device, kernel: cl.Kernel, items: Sequence[int]) -> list[in
     return [first, *[1] * (len(items) - 1)]
 
 
-def _lines(text: str, name: str, folders: Sequence[Path], files: set[Path]) -> list[str]:
-    """Return the lines of a file; each include is replaced by the file, once."""
+def _lines(text: str, name: str, folders: Sequence[Path], around: Sequence[Path]) -> list[str]:
+    """Return the lines of a file; each include is replaced by the file.
+
+    An include that is not found stays: only the preprocessor knows whether it is needed. One of a
+    file in itself goes: only a guard would end it.
+    """
     lines = [f'#line 1 "{name}"']
     for number, line in enumerate(text.splitlines(), start=1):
         match = _INCLUDE.match(line)
-        if match is None:
+        found = (
+            [each / match[1] for each in folders if (each / match[1]).is_file()] if match else []
+        )
+        if not found:
             lines.append(line)
             continue
-        found = [each / match[1] for each in folders if (each / match[1]).is_file()]
-        included = found[0] if found else folders[0] / match[1] if folders else Path(match[1])
-        if included.resolve() not in files:
-            files.add(included.resolve())
-            inner = included.read_text(encoding="utf-8")
-            lines += _lines(inner, str(included), [included.parent, *folders], files)
+        included = found[0].resolve()
+        if included not in around:
+            inner = _text(included)
+            inside = [found[0].parent, *folders]
+            new = _lines(inner, str(found[0]), inside, [*around, included])
+            lines += _once(included, new)
         lines.append(f'#line {number + 1} "{name}"')
     return lines
+
+
+def _once(file: Path, lines: list[str]) -> list[str]:
+    """Return the lines of an included file, with a guard in place of `#pragma once`."""
+    if not any(map(_ONCE.match, lines)):
+        return lines
+    guard = f"PYAPSP_ONCE_{crc32(bytes(file)):08X}"
+    plain = ["" if _ONCE.match(each) else each for each in lines]
+    return [f"#ifndef {guard}", f"#define {guard}", *plain, "#endif"]
+
+
+def _text(file: Path) -> str:
+    """Return a file, of which only comments may have letters outside ASCII, in any encoding."""
+    return file.read_text(encoding="utf-8", errors="replace")

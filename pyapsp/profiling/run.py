@@ -25,7 +25,7 @@ from pyapsp.profiling.traces.record import Argument, Recorder, Shape
 
 __all__ = ["built", "profile_run", "typed"]
 
-_MACRO = re.compile(r"-D\s*(\w+)(?:=(\S+))?")
+_MACRO = re.compile(r"(?<!\S)-D\s*(\w+)(=(\S*))?")
 _FOLDER = re.compile(r"-I\s*('[^']*'|\"[^\"]*\"|\S+)")
 _STANDARD = re.compile(r"-cl-std=(\S+)")
 # Launches 1, 2, 4, 8, ... of a kernel are traced, and so many at most.
@@ -245,11 +245,8 @@ def built(launch: Launched) -> tuple[Device, str, str | None]:
     asked = cl.program_build_info.OPTIONS
     options = str(program.get_build_info(device.handle, asked))  # type: ignore[no-untyped-call]
     standard = _STANDARD.search(options)
-    macros = {name: value or 1 for name, value in _MACRO.findall(options)}
-    try:
-        source = with_includes(source, [each.strip("'\"") for each in _FOLDER.findall(options)])
-    except OSError as error:
-        raise CapabilityError(f"an include is not found: {error}") from None
+    macros = {name: value if given else 1 for name, given, value in _MACRO.findall(options)}
+    source = with_includes(source, [each.strip("'\"") for each in _FOLDER.findall(options)])
     return device, headed(source, macros), standard[1] if standard else None
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from pyapsp.cli import main
 from pyapsp.cli.profile_kernel import lines
-from pyapsp.errors import ParameterError
+from pyapsp.errors import ParameterError, ProgramError
 from pyapsp.profiling.kernel import profile_kernel, source_of
 
 SCALE = """
@@ -103,7 +103,7 @@ def test_a_kernel_of_ours(device):
     [
         (["zeros:4"], r"one word for each parameter: float \* x, float \* y, float \* t, int n"),
         (["many", "zeros:4", "4", "4"], "neither KIND:N"),
-        (["zeros:4", "zeros:4", "4", "4.5"], "a value of int n"),
+        (["zeros:4", "zeros:4", "4", "4.5"], r"must be a value of int n \(invalid literal"),
         (["missing.npy", "zeros:4", "4", "4"], "No such file"),
     ],
 )
@@ -126,6 +126,124 @@ def test_an_argument_from_a_file(device, file, tmp_path):
         text = "\n".join(lines({**record, "recorded": part}))
         assert ("traces of 25.0% of the groups" in text) is said
         assert ("traces of" in text) is said
+
+
+VALUES = """
+typedef struct { int a[3]; char b; } some_t;
+__kernel void values(__global int *x, const int3 add, const some_t s, const char2 c)
+{
+    for (int j = 0; j < add.y + s.a[1] + c.x; j++)
+        x[j] += add.x;
+}
+"""
+
+
+@pytest.fixture
+def values(tmp_path):
+    path = tmp_path / "values.cl"
+    path.write_text(VALUES)
+    np.save(tmp_path / "s.npy", np.array([0, 2, 0, 0], np.int32))
+    np.save(tmp_path / "small.npy", np.zeros(3, np.int32))
+    return str(path), str(tmp_path)
+
+
+def test_vectors_and_structs_by_value(device, values):
+    file, folder = values
+    words = ["zeros:8", "1,0x2,3", f"{folder}/s.npy", "ones:1"]
+    assert profile_kernel(device, file, "values", words, [1])["operations"]["store"] == 5
+    words = ["zeros:8", "zeros:1", "zeros:1", "3,4"]
+    assert profile_kernel(device, file, "values", words, [1])["operations"]["store"] == 3
+
+
+@pytest.mark.parametrize(
+    ("place", "word", "message"),
+    [
+        (1, "1,2", r"a value of int3 add \(it has 3 elements\)"),
+        (1, "1,2,x", r"a value of int3 add \(invalid literal"),
+        (1, "zeros:2", r"a value of int3 add \(it has 16 bytes, and this 32\)"),
+        (2, "1", r"a value of some_t s \(neither KIND:N"),
+        (2, "FOLDER/small.npy", r"a value of some_t s \(it has 16 bytes, and this 12\)"),
+    ],
+)
+def test_values_that_do_not_fit(device, values, place, word, message):
+    file, folder = values
+    words = ["zeros:8", "1,2,3", "zeros:1", "0,0"]
+    words[place] = word.replace("FOLDER", folder)
+    with pytest.raises(ParameterError, match=message):
+        profile_kernel(device, file, "values", words, [1])
+
+
+def test_images_are_refused(device, tmp_path):
+    (tmp_path / "image.cl").write_text("__kernel void k(read_only image2d_t i, sampler_t s) { }")
+    for words in (["1", "1"], ["zeros:4", "zeros:4"]):
+        with pytest.raises(ParameterError, match=r"image2d_t i \(images, samplers.* not supported"):
+            profile_kernel(device, str(tmp_path / "image.cl"), "k", words, [1])
+
+
+INCLUDES = """
+#include "op.h"
+#define OP +
+#  include "op.h" // now it has an operator
+#if 0
+#include "missing.h"
+#include "once.h"
+#endif
+#include <once.h>
+#include "once.h"
+__kernel void k(__global int *x) { for (int j = 0; j < add(1, ONE); j++) x[j] = 1; }
+"""
+
+
+@pytest.fixture
+def including(tmp_path):
+    (tmp_path / "far").mkdir()
+    path = tmp_path / "including.cl"
+    path.write_bytes(b"// Gr\xfc\xdfe in Latin 1\n" + INCLUDES.encode())
+    (tmp_path / "op.h").write_text("#ifdef OP\nint add(int a, int b) { return a OP b; }\n#endif\n")
+    once = '#pragma once\n#include "once.h"\ntypedef struct { int a; } one_t;\n#define ONE 1\n'
+    (tmp_path / "far/once.h").write_text(once)
+    return path
+
+
+def test_includes_as_a_preprocessor_has_them(device, including):
+    """More than once, in other folders, after conditions, and missing where nobody needs them."""
+    folders = [str(including.parent / "far")]
+    record = profile_kernel(device, str(including), "k", ["zeros:4"], [1], folders=folders)
+    assert record["operations"]["store"] == 2
+    text = including.read_bytes().replace(b"#if 0", b"#if 1")
+    including.write_bytes(text)
+    with pytest.raises(ProgramError, match=r'including.cl:7: cannot include "missing.h": there is'):
+        profile_kernel(device, str(including), "k", ["zeros:4"], [1], folders=folders)
+
+
+STEPS = """
+#ifndef STEPS
+#error no STEPS
+#endif
+#if __OPENCL_C_VERSION__ >= 200
+#define AGAIN 2
+#else
+#define AGAIN 1
+#endif
+__kernel void k(__global int *x) { for (int j = 0 STEPS; j < AGAIN; j++) x[j] = 1; }
+"""
+
+
+@pytest.mark.parametrize(("more", "stores"), [((), 1), (("--standard", "CL3.0"), 2)])
+def test_options_of_the_compiler(device, tmp_path, capsys, more, stores):
+    """A macro may be empty; the standard is that of the kernel with and without probes."""
+    file, out = tmp_path / "steps.cl", tmp_path / "out.json"
+    file.write_text(STEPS)
+    if stores == 2 and device.capabilities.c_version < (3, 0):
+        pytest.skip("it has no OpenCL C 3.0")
+    words = ["profile", "kernel", str(file), "k", "--args", "zeros:4", "--global", "1", *more]
+    words += ["--device", device.id, "-o", str(out)]
+    assert main(words) != 0
+    said = capsys.readouterr()
+    assert f"{file}:3: #error no STEPS" in said.err
+    assert said.err.count("STEPS") == 1
+    assert main([*words, "-D", "STEPS="]) == 0
+    assert json.loads(out.read_text())["operations"]["store"] == stores
 
 
 def test_what_is_missing_is_said(file, capsys):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from itertools import chain, count, cycle, pairwise
 
 import numpy as np
@@ -242,8 +243,8 @@ def test_programs_that_pyapsp_has_not_built(device, monkeypatch):
         queue = device.queue()
         x = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, 4 * 64)
         # PyOpenCL would build it from a binary if it had built it before
-        program = cl.Program(queue.context, f"// {id(x)}\n{ADD.replace('+= y', '+= y * BY')}")
-        add = program.build(["-DBY=3"]).add
+        program = cl.Program(queue.context, f"// {id(x)}\n{ADD.replace('+= y', '+= y * BY NO')}")
+        add = program.build(["-DBY=3", "-DNO="]).add
         add.set_scalar_arg_dtypes([None, np.int32])
         add(queue, (4,), (16,), x, 2, g_times_l=True)
         queue.finish()
@@ -274,11 +275,13 @@ def test_a_command(device, tmp_path, capsys):
 
 def test_a_python_program(tmp_path, capsys):
     program = tmp_path / "program.py"
-    program.write_text("import sys\nprint(sys.argv[1:])\nsys.exit(len(sys.argv) - 2)\n")
+    program.write_text("import sys, beside\nprint(sys.argv[1:])\nsys.exit(len(sys.argv) - 2)\n")
+    (tmp_path / "beside.py").write_text("")
     words = ["profile", "run", "--no-traces", "--", "python", str(program)]
     assert main([*words, "a"]) == 0
     assert "['a']" in capsys.readouterr().out
     assert main([*words, "a", "b", "c"]) == 2
+    assert str(tmp_path) not in sys.path
 
 
 def test_kernels_with_many_barriers(device):

@@ -83,6 +83,9 @@ def _instrumented(
         raise ParameterError.of("kernel", name, rule, kernel, unit.kernels)
     writer = Statements(unit, probe)
     used = unit.called_by(kernel)
+    for declaration in unit.declarations():
+        if declaration.spelling in used:
+            writer.declaration(declaration)
     for function in unit.functions():
         if function.spelling in used:
             writer.function(function)

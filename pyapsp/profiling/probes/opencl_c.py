@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
+from typing import Any, NoReturn
 
 import pcpp
 from clang import cindex
@@ -30,8 +31,10 @@ _VERSIONS = {None: 120, "CL1.2": 120, "CL2.0": 200, "CL3.0": 300}
 # Constants of the language, by type. Only their types matter: the text keeps the names.
 _CONSTANTS = {
     "int": "INT_MAX INT_MIN SHRT_MAX SHRT_MIN CHAR_BIT CHAR_MAX CHAR_MIN SCHAR_MAX SCHAR_MIN "
-    "UCHAR_MAX USHRT_MAX FLT_DIG FLT_MANT_DIG FLT_MAX_EXP FLT_MIN_EXP FLT_RADIX DBL_DIG "
-    "DBL_MANT_DIG DBL_MAX_EXP DBL_MIN_EXP FP_ILOGB0 FP_ILOGBNAN CLK_ADDRESS_NONE CLK_ADDRESS_CLAMP "
+    "UCHAR_MAX USHRT_MAX FLT_DIG FLT_MANT_DIG FLT_MAX_EXP FLT_MIN_EXP FLT_MAX_10_EXP "
+    "FLT_MIN_10_EXP FLT_RADIX DBL_DIG DBL_MANT_DIG DBL_MAX_EXP DBL_MIN_EXP DBL_MAX_10_EXP "
+    "DBL_MIN_10_EXP DBL_RADIX HALF_DIG HALF_MANT_DIG HALF_MAX_EXP HALF_MIN_EXP HALF_MAX_10_EXP "
+    "HALF_MIN_10_EXP HALF_RADIX FP_ILOGB0 FP_ILOGBNAN CLK_ADDRESS_NONE CLK_ADDRESS_CLAMP "
     "CLK_ADDRESS_CLAMP_TO_EDGE CLK_ADDRESS_REPEAT CLK_ADDRESS_MIRRORED_REPEAT CLK_FILTER_NEAREST "
     "CLK_FILTER_LINEAR CLK_NORMALIZED_COORDS_FALSE CLK_NORMALIZED_COORDS_TRUE",
     "uint": "UINT_MAX CLK_LOCAL_MEM_FENCE CLK_GLOBAL_MEM_FENCE CLK_IMAGE_MEM_FENCE",
@@ -40,7 +43,8 @@ _CONSTANTS = {
     "float": "INFINITY NAN HUGE_VALF MAXFLOAT FLT_MAX FLT_MIN FLT_EPSILON M_E_F M_LOG2E_F "
     "M_LOG10E_F M_LN2_F M_LN10_F M_PI_F M_PI_2_F M_PI_4_F M_1_PI_F M_2_PI_F M_2_SQRTPI_F M_SQRT2_F "
     "M_SQRT1_2_F",
-    "half": "HALF_MAX HALF_MIN HALF_EPSILON",
+    "half": "HALF_MAX HALF_MIN HALF_EPSILON M_E_H M_LOG2E_H M_LOG10E_H M_LN2_H M_LN10_H M_PI_H "
+    "M_PI_2_H M_PI_4_H M_1_PI_H M_2_PI_H M_2_SQRTPI_H M_SQRT2_H M_SQRT1_2_H",
     "double": "HUGE_VAL DBL_MAX DBL_MIN DBL_EPSILON M_E M_LOG2E M_LOG10E M_LN2 M_LN10 M_PI M_PI_2 "
     "M_PI_4 M_1_PI M_2_PI M_2_SQRTPI M_SQRT2 M_SQRT1_2",
 }
@@ -77,6 +81,12 @@ class Unit:
         """Yield the functions of the program that have a body."""
         for node in self.root.get_children():
             if node.kind == _K.FUNCTION_DECL and node.is_definition():
+                yield node
+
+    def declarations(self) -> Iterator[cindex.Cursor]:
+        """Yield the declarations of functions without a body."""
+        for node in self.root.get_children():
+            if node.kind == _K.FUNCTION_DECL and not node.is_definition():
                 yield node
 
     @cached_property
@@ -176,15 +186,20 @@ class _Expander(pcpp.Preprocessor):  # type: ignore[misc]
         self.line_directive = "#line"
         self._source, self._name = source, name
 
-    def on_error(self, file: str, line: int, message: str) -> None:
+    def on_error(self, file: str, line: int, message: str) -> NoReturn:
         where, _, number = place_of(self._source, line).rpartition(":")
         raise ProgramError(message, self._name if where == "<source>" else where, int(number))
 
-    def on_include_not_found(
-        self, is_malformed: bool, is_system_include: bool, curdir: str, includepath: str
-    ) -> None:
-        file, line = self._name, self.linemacro
-        raise ProgramError(f"cannot include {includepath!r}", file, line)
+    def include(self, tokens: list[Any], original_line: list[Any]) -> NoReturn:
+        name = "".join(each.value for each in tokens)
+        message = f"cannot include {name}: there is no such file, or a macro gives its name"
+        self.on_error(self._name, original_line[0].lineno, message)
+
+    def on_directive_unknown(self, directive: Any, toks: list[Any], *more: object) -> bool | None:
+        if directive.value == "error":
+            text = "".join(each.value for each in toks)
+            self.on_error(self._name, directive.lineno, f"#error {text}")
+        return True if directive.value == "warning" else None
 
 
 def _expanded(
@@ -223,7 +238,8 @@ def _expanded(
             text.append(piece)
             lines.append(now)
         now += 1
-    return "\n".join(text), tuple(lines)
+    # libclang counts bytes: letters outside ASCII, which only strings have, must not be longer
+    return "\n".join(text).encode("ascii", "replace").decode(), tuple(lines)
 
 
 @cache
@@ -238,6 +254,8 @@ def _header() -> str:
             lines.append(f"typedef {each} {each}{many} {vector};")
     lines += ["#define NULL ((void *)0)", "#define __opencl_c_named_address_space_builtins 1"]
     lines += ["#define __opencl_subgroup_builtins 1", "typedef uint cl_mem_fence_flags;"]
+    lines.append("int printf(__constant const char *format, ...);")
+    lines += ["#define ATOMIC_VAR_INIT(x) (x)", "#define ATOMIC_FLAG_INIT 0"]
     lines += _same_bits()
     for kind, names in _CONSTANTS.items():
         lines += [f"#define {each} (({kind})1)" for each in names.split()]

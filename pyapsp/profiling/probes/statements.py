@@ -69,6 +69,11 @@ class Statements(Expressions):
         if self._kernel and self._probe == "warps":
             self.edits.after(stop(body) - 1, " profile_end(profile_); ")
 
+    def declaration(self, node: Cursor) -> None:
+        """Edit a declaration of a function that has its body elsewhere."""
+        self._kernel = node.spelling in self._unit.kernels
+        self._parameters(node)
+
     def without_body(self, node: Cursor) -> None:
         """Let a function do nothing."""
         body = _body(node)

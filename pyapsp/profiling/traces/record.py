@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -358,6 +359,10 @@ def _clock(device: Device) -> str:
 def _predefined(device: Device) -> Mapping[str, str | int]:
     """Return the macros that a compiler for the device predefines."""
     macros: dict[str, str | int] = dict.fromkeys(device.capabilities.extensions, 1)
+    major, minor = re.findall(r"\d+", device.handle.version)[:2]
+    macros["__OPENCL_VERSION__"] = f"{major}{minor}0"
+    if device.handle.image_support:
+        macros["__IMAGE_SUPPORT__"] = 1
     for option in device.build_options:
         name, _, value = option.removeprefix("-D").partition("=")
         macros[name] = value

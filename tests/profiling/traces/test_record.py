@@ -88,6 +88,24 @@ def test_only_one_kernel_and_what_it_calls_is_compiled(device, probe):
     assert counts.executions.tolist() == [2 * ITEMS, ITEMS, ITEMS]
 
 
+DECLARED = """
+int twice(int);
+__kernel void k(__global int *x);
+static int none(void);
+__kernel void k(__global int *x) { x[get_global_id(0)] = twice(1) + none(); }
+int twice(int x) { printf("grün %d\\n", x); return 2 * x; }
+static int none(void) { return FLT_MAX_10_EXP * 0; }
+"""
+
+
+@pytest.mark.parametrize("probe", PROBES)
+def test_functions_that_are_declared_before(device, probe):
+    """Their declarations get the parameters of the probes, too."""
+    Recorder(device, DECLARED, "k").program(probe)[1].kernel("k")
+    counts, _ = record(device, DECLARED)
+    assert counts.operations()["store"] == ITEMS
+
+
 def test_a_kernel_that_is_missing(device):
     with pytest.raises(ParameterError, match=r"one of first, k, last. Got 'lost'.*'last'"):
         Recorder(device, MANY, "lost").program("blocks")
