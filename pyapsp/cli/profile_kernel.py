@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +31,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     parser.add_argument("file", metavar="FILE.cl", help="a file of OpenCL C")
     parser.add_argument("name", metavar="NAME", help="the kernel")
+    # of arguments such as -1e-3 and -1,2 argparse would say that there is no such option
+    parser._negative_number_matcher = re.compile(r"-[\d.]")
     parser.add_argument(
         "--args",
         nargs="+",

@@ -173,6 +173,16 @@ def test_values_that_do_not_fit(device, values, place, word, message):
         profile_kernel(device, file, "values", words, [1])
 
 
+def test_negative_arguments(device, tmp_path):
+    """They are numbers and vectors, and no options."""
+    file, out = tmp_path / "signs.cl", tmp_path / "out.json"
+    text = "__kernel void k(const float a, const int2 b, __global int *x, const float c) "
+    file.write_text(text + "{ for (int j = b.x; j < b.y + (a * c > 0); j++) x[j + 9] = j; }")
+    words = ["profile", "kernel", str(file), "k", "--device", device.id, "-o", str(out), "--global"]
+    assert main([*words, "1", "--args", "-1e-3", "-4,-2", "zeros:9", "-.5"]) == 0
+    assert json.loads(out.read_text())["operations"]["store"] == 3
+
+
 def test_images_are_refused(device, tmp_path):
     (tmp_path / "image.cl").write_text("__kernel void k(read_only image2d_t i, sampler_t s) { }")
     for words in (["1", "1"], ["zeros:4", "zeros:4"]):
