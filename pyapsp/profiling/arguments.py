@@ -113,6 +113,8 @@ def _array(parameter: Parameter, word: str) -> np.ndarray:
         if not word.endswith(".npy"):
             raise ValueError("neither KIND:N, with zeros, ones, range or random, nor a .npy file")
         return np.ascontiguousarray(np.load(word, allow_pickle=False))
+    if int(made[2]) == 0:
+        raise ValueError("no elements")
     if scalar is None:
         if made[1] != "zeros":
             raise ValueError("a struct can only be zeros:N or a file")

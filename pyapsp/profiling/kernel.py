@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from math import prod
 from pathlib import Path
 from statistics import median
 from typing import cast
@@ -13,6 +14,7 @@ from zlib import crc32
 import numpy as np
 import pyopencl as cl
 
+from pyapsp.base.errors import ParameterError
 from pyapsp.base.json import Record
 from pyapsp.device import Device, device_errors, event_seconds
 from pyapsp.device.kernels import Program, assemble
@@ -28,6 +30,7 @@ __all__ = ["described", "group_of", "profile_kernel", "source_of", "with_include
 
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*["<]([^">]+)[">]')
 _ONCE = re.compile(r"^[ \t]*#[ \t]*pragma[ \t]+once\b")
+_OWNER = "profile kernel"
 _GROUP = 64
 _SHOWN = 10
 
@@ -111,7 +114,7 @@ def profile_kernel(
     Raises
     ------
     ParameterError
-        If there is no such kernel, or an argument does not fit.
+        If there is no such kernel, or an argument or a size does not fit.
     ProgramError
         If the file is not OpenCL C, or has a construct that is not supported.
     """
@@ -121,7 +124,7 @@ def profile_kernel(
     parameters = recorder.program("blocks")[0].parameters
     program = Program(device, source, standard)
     built = program.kernel(kernel)
-    shape = Shape(tuple(items), tuple(group or group_of(device, built, items)))
+    shape = _shape(device, built, items, group)
     with device_errors(device, 0):
         arguments = arguments_of(queue.context, parameters, words)
         query = cl.kernel_work_group_info.LOCAL_MEM_SIZE
@@ -189,12 +192,33 @@ def described(
     }
 
 
+def _shape(
+    device: Device, kernel: cl.Kernel, items: Sequence[int], group: Sequence[int] | None
+) -> Shape:
+    """Return the sizes of a launch, which drivers only say are wrong."""
+    if len(items) > 3 or min(items) < 1:
+        raise ParameterError.of("global", _OWNER, "one to three sizes of at least 1", items)
+    group = group or group_of(device, kernel, items)
+    most, required = device.handle.max_work_group_size, _required(device, kernel)
+    if len(group) != len(items) or min(group) < 1 or prod(group) > most:
+        rule = f"{len(items)} sizes of at least 1, and at most {most:,} items"
+        raise ParameterError.of("local", _OWNER, rule, group)
+    if any(required) and [*group, 1, 1][:3] != required:
+        rule = f"the size that the kernel requires, {required}"
+        raise ParameterError.of("local", _OWNER, rule, group)
+    return Shape(tuple(items), tuple(group))
+
+
+def _required(device: Device, kernel: cl.Kernel) -> list[int]:
+    query = cl.kernel_work_group_info.COMPILE_WORK_GROUP_SIZE
+    return list(cast("list[int]", kernel.get_work_group_info(query, device.handle)))
+
+
 def group_of(device: Device, kernel: cl.Kernel, items: Sequence[int]) -> list[int]:
     """Return a size of groups that a kernel can have, for a launch that leaves it to the driver."""
-    query = cl.kernel_work_group_info.COMPILE_WORK_GROUP_SIZE
-    required = cast("list[int]", kernel.get_work_group_info(query, device.handle))
+    required = _required(device, kernel)
     if all(required):
-        return list(required[: len(items)])
+        return required[: len(items)]
     first = next(size for size in range(min(_GROUP, items[0]), 0, -1) if items[0] % size == 0)
     return [first, *[1] * (len(items) - 1)]
 

@@ -105,11 +105,39 @@ def test_a_kernel_of_ours(device):
         (["many", "zeros:4", "4", "4"], "neither KIND:N"),
         (["zeros:4", "zeros:4", "4", "4.5"], r"must be a value of int n \(invalid literal"),
         (["missing.npy", "zeros:4", "4", "4"], "No such file"),
+        (["zeros:0", "zeros:4", "4", "4"], r"float x \(no elements\)"),
     ],
 )
 def test_arguments_that_do_not_fit(device, file, words, message):
     with pytest.raises(ParameterError, match=message):
         profile_kernel(device, file, "scale", words, [4], defines={"STRIDE": 1})
+
+
+REQUIRED = """
+__kernel __attribute__((reqd_work_group_size(4, 2, 1))) void k(__global int *x) { x[0] = 1; }
+__kernel void free(__global int *x) { x[0] = 1; }
+"""
+
+
+@pytest.mark.parametrize(
+    ("kernel", "items", "group", "width", "message"),
+    [
+        ("free", [0], None, None, "'global' .* one to three sizes"),
+        ("free", [4, 4, 4, 4], None, None, "'global' .* one to three sizes"),
+        ("free", [8], [4, 2], None, "'local' .* 1 sizes of at least 1, and at most"),
+        ("free", [8], [0], None, "'local' .* 1 sizes of at least 1, and at most"),
+        ("free", [2**20], [2**20], None, "'local' .* 1 sizes of at least 1, and at most"),
+        ("k", [8, 2], [8, 1], None, "'local' .* the kernel requires, .4, 2, 1"),
+        ("k", [8], None, None, "'local' .* the kernel requires, .4, 2, 1"),
+        ("free", [8], None, 0, "'warp' .* at least 1 item"),
+    ],
+)
+def test_sizes_that_do_not_fit(device, tmp_path, kernel, items, group, width, message):
+    (tmp_path / "k.cl").write_text(REQUIRED)
+    with pytest.raises(ParameterError, match=message):
+        profile_kernel(
+            device, str(tmp_path / "k.cl"), kernel, ["zeros:4"], items, group, width=width
+        )
 
 
 def test_a_missing_kernel(device, file):

@@ -113,7 +113,7 @@ class Unit:
             called = {
                 each.spelling
                 for each in function.walk_preorder()
-                if each.kind in (_K.CALL_EXPR, _K.DECL_REF_EXPR)
+                if each.kind in (_K.CALL_EXPR, _K.DECL_REF_EXPR) and _is_function(each.referenced)
             }
             calls.setdefault(function.spelling, set()).update(called)
         names, new = set[str](), {kernel}
@@ -126,6 +126,11 @@ class Unit:
         """Whether a function is a kernel: the parser does not tell."""
         head = self.text[function.extent.start.offset : function.location.offset]
         return _KERNEL.search(head) is not None
+
+
+def _is_function(node: cindex.Cursor | None) -> bool:
+    """Whether a name is that of a function: a variable may have the same."""
+    return node is not None and node.kind == _K.FUNCTION_DECL
 
 
 @lru_cache(8)

@@ -9,6 +9,7 @@ import numpy as np
 import pyopencl as cl
 from numpy.typing import NDArray
 
+from pyapsp.base.errors import ParameterError
 from pyapsp.device import Device
 from pyapsp.profiling.probes.blocks import Block, Site
 from pyapsp.profiling.traces import criteria, reduction
@@ -84,6 +85,11 @@ class Analyst:
         Items of a warp; by default those of the device.
     line, sector, banks : int
         Bytes of a cache line and of a sector, and banks of local memory.
+
+    Raises
+    ------
+    ParameterError
+        If a warp has no items.
     """
 
     def __init__(
@@ -95,6 +101,8 @@ class Analyst:
         sector: int = _SECTOR,
         banks: int = _BANKS,
     ) -> None:
+        if width is not None and width < 1:
+            raise ParameterError.of("warp", "profile", "at least 1 item", width)
         self.device = device
         self.width = width_of(device) if width is None else width
         self._line, self._sector, self._banks = line, sector, banks

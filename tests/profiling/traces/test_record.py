@@ -67,10 +67,11 @@ def executions(device, body, **options):
 
 MANY = """
 int twice(int x) { return 2 * x; }
+int named(int x) { again: if (x > 0) goto again; return x; }
 int other(__global int *x) { again: if (x[0] > 0) goto again; return twice(x[0]); }
 int four(int x) { return twice(twice(x)); }
 __kernel void first(__global int *x) { x[0] = other(x); }
-__kernel void k(__global int *x) { x[get_global_id(0)] = four(1); }
+__kernel void k(__global int *x) { int named = 1; x[get_global_id(0)] = four(named); }
 __kernel void last(__global int *x, int y) { x[0] = y; }
 """
 
