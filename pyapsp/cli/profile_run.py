@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import io
 import os
+import re
 import runpy
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -27,6 +28,8 @@ from pyapsp.cli.output import check_outputs, made, print_json, printer, write_js
 from pyapsp.cli.profile_kernel import add_tracing, lines, read_profile, shown_time
 
 __all__ = ["configure", "run"]
+
+_PYTHON = re.compile(r"python[\d.]*")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -90,17 +93,27 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _called(words: Sequence[str]) -> int:
     """Run a command of pyapsp or a Python program in this process; return its exit code."""
+    from pyapsp.base.errors import ParameterError
     from pyapsp.cli import main
 
     words = list(words)
-    if words[0] in ("python", "python3", "pyapsp"):
+    python = _PYTHON.fullmatch(Path(words[0]).name) is not None
+    if python or words[0] == "pyapsp":
         words = words[1:]
-    if not words or not words[0].endswith(".py"):
+    module = python and words[:1] == ["-m"]
+    if not module and (not words or not words[0].endswith(".py")):
+        if python:
+            rule = "after python, a file that ends in .py, or -m and a module"
+            raise ParameterError.of("COMMAND", "profile run", rule, " ".join(words))
         return main(words)
-    before, sys.argv = sys.argv, words
-    sys.path.insert(0, str(Path(words[0]).resolve().parent))  # as Python does for a program
+    before, sys.argv = sys.argv, words[module:]
+    # as Python does for a program
+    sys.path.insert(0, "" if module else str(Path(words[0]).resolve().parent))
     try:
-        runpy.run_path(words[0], run_name="__main__")
+        if module:
+            runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
+        else:
+            runpy.run_path(words[0], run_name="__main__")
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else int(stop.code is not None)
     finally:

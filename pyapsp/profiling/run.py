@@ -256,8 +256,10 @@ def typed(parameters: Sequence[Parameter], arguments: Sequence[Argument]) -> lis
     Raises
     ------
     CapabilityError
-        If there are not as many.
+        If there are not as many, or the kernel may write to an image.
     """
+    if any("image" in each.type and "read_only" not in each.type for each in parameters):
+        raise CapabilityError("kernels that write to images are not traced")
     if len(parameters) != len(arguments):
         raise CapabilityError(f"{len(arguments)} arguments for {len(parameters)} parameters")
     return [

@@ -255,6 +255,42 @@ def test_programs_that_pyapsp_has_not_built(device, monkeypatch):
     assert row["trace"]["operations"] == {"load": 64, "store": 64, "int": 128}
 
 
+IMAGES = """
+__kernel void get(read_only image2d_t image, sampler_t sampler, __global float *x)
+{
+    x[get_global_id(0)] += read_imagef(image, sampler, (int2)(get_global_id(0), 0)).x;
+}
+__kernel void put(write_only image2d_t image)
+{
+    write_imagef(image, (int2)(get_global_id(0), 0), (float4)(1.0f));
+}
+"""
+
+
+def test_kernels_with_images(device):
+    """Images that are only read need no copy; the others are not traced, and the program runs."""
+    if not device.handle.image_support:
+        pytest.skip("it has no images")
+    program, queue, outs = Program(device, IMAGES), device.queue(), []
+    shades = cl.ImageFormat(cl.channel_order.RGBA, cl.channel_type.FLOAT)
+    image = cl.create_image(queue.context, cl.mem_flags.READ_WRITE, shades, (8, 1))
+    modes = cl.addressing_mode.CLAMP, cl.filter_mode.NEAREST
+    sampler = cl.Sampler(queue.context, False, *modes)
+    x = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, 4 * 8)
+
+    def call():
+        cl.enqueue_fill_buffer(queue, x, np.zeros(1, np.float32), 0, 4 * 8)
+        program.kernel("put")(queue, (8,), None, image)
+        program.kernel("get")(queue, (8,), None, image, sampler, x)
+        outs.append(np.empty(8, np.float32))
+        cl.enqueue_copy(queue, outs[-1], x)
+
+    rows = {row["kernel"]: row for row in profile_run(call)[0]["kernels"]}
+    assert rows["put"]["error"] == "kernels that write to images are not traced"
+    assert rows["get"]["trace"]["operations"]["store"] == 8
+    assert all((out == 1).all() for out in outs)
+
+
 def test_a_command(device, tmp_path, capsys):
     graph, trace, out = (str(tmp_path / name) for name in ("g.npz", "trace.json", "out.json"))
     assert main(["generate", "random", "-n", "300", "-m", "900", "-o", graph]) == 0
@@ -273,7 +309,7 @@ def test_a_command(device, tmp_path, capsys):
     assert main(["profile", "run", *options, "--", "bfs", "missing.gr", "--source", "1"]) == 3
 
 
-def test_a_python_program(tmp_path, capsys):
+def test_a_python_program(tmp_path, capsys, monkeypatch):
     program = tmp_path / "program.py"
     program.write_text("import sys, beside\nprint(sys.argv[1:])\nsys.exit(len(sys.argv) - 2)\n")
     (tmp_path / "beside.py").write_text("")
@@ -282,6 +318,12 @@ def test_a_python_program(tmp_path, capsys):
     assert "['a']" in capsys.readouterr().out
     assert main([*words, "a", "b", "c"]) == 2
     assert str(tmp_path) not in sys.path
+    monkeypatch.chdir(tmp_path)
+    words = words[:4]
+    assert main([*words, sys.executable, "-m", "program", "a"]) == 0
+    assert "['a']" in capsys.readouterr().out
+    assert main([*words, "python", "-u", str(program)]) == 2
+    assert "after python, a file that ends in .py, or -m and a module" in capsys.readouterr().err
 
 
 def test_kernels_with_many_barriers(device):

@@ -121,7 +121,7 @@ class Analyst:
         Parameters
         ----------
         recorder, queue, shape, arguments
-            What to launch.
+            What to launch. The kernel must not write to images: they are not restored.
         local_bytes : int
             Local memory of a group.
         clean : callable, optional
@@ -137,7 +137,7 @@ class Analyst:
         saved = [
             (each, _copy(queue, each))
             for each in arguments
-            if isinstance(each, cl.MemoryObjectHolder)
+            if isinstance(each, cl.MemoryObjectHolder) and not isinstance(each, cl.Image)
         ]
 
         def restore() -> None:
