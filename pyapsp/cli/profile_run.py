@@ -141,4 +141,4 @@ def _show(record: Mapping[str, Any], say: Callable[[str], None]) -> None:
             for line in lines(each["trace"]):
                 say(line)
     if record["untimed"]:
-        say(f"{record['untimed']} commands have no times")
+        say(f"{record['untimed']} commands have no times: their queues have no profiling")

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import wraps
 from math import prod
+from typing import Any, cast
 
 import numpy as np
 import pyopencl as cl
@@ -67,7 +68,7 @@ class Launched:
 class Timeline:
     """The commands of a run."""
 
-    untimed: int = 0  # commands in queues without profiling, or that failed
+    untimed: int = 0  # commands in older queues without profiling, or that failed
     _pending: list[tuple[str, str, int, int, cl.Event]] = field(default_factory=list)
     _queues: dict[int, int] = field(default_factory=dict)
     _buffers: dict[int, int] = field(default_factory=dict)
@@ -180,6 +181,31 @@ def observing(before: Callable[[Launched], None] | None = None) -> Iterator[Time
             setattr(owner, name, function)
 
 
+class _Queues:
+    """Takes the place of the class of queues: those that it makes have profiling.
+
+    It is no subclass, so that the class of all queues is the same, and no function, so that
+    `isinstance` and definitions of subclasses take it.
+    """
+
+    def __init__(self, original: Callable[..., object]) -> None:
+        self._original = cast("type[cl.CommandQueue]", original)
+
+    def __call__(
+        self, context: cl.Context, device: cl.Device | None = None, properties: object = None
+    ) -> cl.CommandQueue:
+        flags: Any = 0 if properties is None else properties
+        if isinstance(flags, int):  # OpenCL 2 has lists, too
+            flags |= cl.command_queue_properties.PROFILING_ENABLE
+        return self._original(context, device, flags)
+
+    def __mro_entries__(self, bases: tuple[object, ...]) -> tuple[type[cl.CommandQueue]]:
+        return (self._original,)
+
+    def __instancecheck__(self, instance: object) -> bool:
+        return isinstance(instance, self._original)
+
+
 class _Observer:
     """The functions that take the place of those of PyOpenCL."""
 
@@ -191,6 +217,7 @@ class _Observer:
         # kernel -> place -> argument, of those that are set before a launch
         self._set: dict[cl.Kernel, dict[int, Argument]] = defaultdict(dict)
         self.changes: tuple[tuple[object, str, Callable[..., Callable[..., object]]], ...] = (
+            (cl, "CommandQueue", _Queues),
             (cl, "enqueue_copy", self._copy),
             (cl, "enqueue_fill_buffer", self._fill),
             (cl, "enqueue_map_buffer", self._map),

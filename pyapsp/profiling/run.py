@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from statistics import median
 from typing import cast
 
+import numpy as np
 import pyopencl as cl
+from pyopencl.array import Array
 
 from pyapsp.base.errors import CapabilityError, PyApspError
 from pyapsp.base.json import Record
@@ -216,8 +219,8 @@ class _Tracer:
         times: list[float] = []
 
         def clean() -> None:
-            # PyOpenCL takes local memory, too, but does not say so
-            everything = cast("list[cl.Buffer]", arguments)
+            # PyOpenCL takes local memory and arrays, too, but does not say so
+            everything = cast("list[cl.Buffer]", launch.arguments)
             times.append(event_seconds(kernel(queue, shape.items, shape.group, *everything)))
 
         trace = analyst.trace(recorder, queue, shape, arguments, local, clean=clean)
@@ -260,6 +263,12 @@ def typed(parameters: Sequence[Parameter], arguments: Sequence[Argument]) -> lis
     """
     if any("image" in each.type and "read_only" not in each.type for each in parameters):
         raise CapabilityError("kernels that write to images are not traced")
+    if len(parameters) != len(arguments):  # kernels of PyOpenCL get each array and its offset
+        parts = (
+            (each.base_data, np.int64(each.offset)) if isinstance(each, Array) else (each,)
+            for each in arguments
+        )
+        arguments = list(chain.from_iterable(parts))
     if len(parameters) != len(arguments):
         raise CapabilityError(f"{len(arguments)} arguments for {len(parameters)} parameters")
     return [

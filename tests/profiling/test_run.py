@@ -9,6 +9,7 @@ from itertools import chain, count, cycle, pairwise
 import numpy as np
 import pyopencl as cl
 import pytest
+from pyopencl.array import to_device
 
 import pyapsp
 from pyapsp.cli import main
@@ -253,6 +254,49 @@ def test_programs_that_pyapsp_has_not_built(device, monkeypatch):
     assert row["error"] is None
     assert row["trace"]["items"] == [64]
     assert row["trace"]["operations"] == {"load": 64, "store": 64, "int": 128}
+
+
+def test_queues_of_a_program_have_times(device):
+    """Programs hardly ever ask for profiling."""
+    queues, original = [], cl.CommandQueue
+    context, program = device.queue().context, Program(device, ADD)
+    before = original(context)
+    x = cl.Buffer(context, cl.mem_flags.READ_WRITE, 4 * 64)
+
+    def call():
+        order = cl.command_queue_properties.OUT_OF_ORDER_EXEC_MODE_ENABLE
+        queues.extend([cl.CommandQueue(context), cl.CommandQueue(context, properties=order)])
+        assert all(isinstance(each, cl.CommandQueue) for each in (*queues, before))
+        assert not isinstance(context, cl.CommandQueue)
+
+        class Queue(cl.CommandQueue):
+            pass
+
+        assert Queue.__mro__[1] is original
+        for queue in queues[-2:]:
+            program.kernel("add")(queue, (64,), (16,), x, np.int32(1)).wait()
+
+    record, _ = profile_run(call)
+    assert record["untimed"] == 0
+    assert [row["launches"] for row in record["kernels"]] == [2]
+    assert cl.CommandQueue is original
+    assert all(type(each) is original for each in queues)
+    assert queues[1].properties & cl.command_queue_properties.OUT_OF_ORDER_EXEC_MODE_ENABLE
+
+
+def test_arrays_of_pyopencl(device):
+    queue, outs = device.queue(), []
+
+    def call():
+        x = to_device(queue, np.arange(64, dtype=np.float32))
+        outs.append(((x[32:] + 2 * x[:32]).get(), cl.array.sum(x).get()))
+
+    record, _ = profile_run(call)
+    assert record["kernels"]
+    assert [row["error"] for row in record["kernels"]] == [None] * len(record["kernels"])
+    for vector, total in outs:
+        np.testing.assert_array_equal(vector, np.arange(32) * 3 + 32)
+        assert total == 63 * 32
 
 
 IMAGES = """
