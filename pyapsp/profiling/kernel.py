@@ -121,7 +121,8 @@ def profile_kernel(
     source = source_of(file, defines or {}, folders)
     analyst, queue = Analyst(device, width), device.queue()
     recorder = Recorder(device, source, kernel, standard=standard, name=file, width=analyst.width)
-    parameters = recorder.program("blocks")[0].parameters
+    parameters = recorder.instrumented("blocks").parameters
+    # before any program with probes: the compiler's messages are about the user's lines
     program = Program(device, source, standard)
     built = program.kernel(kernel)
     shape = _shape(device, built, items, group)

@@ -9,7 +9,7 @@ import pytest
 
 from pyapsp.cli import main
 from pyapsp.cli.profile_kernel import lines
-from pyapsp.errors import ParameterError, ProgramError
+from pyapsp.errors import KernelBuildError, ParameterError, ProgramError
 from pyapsp.profiling.kernel import profile_kernel, source_of
 
 SCALE = """
@@ -282,6 +282,16 @@ def test_options_of_the_compiler(device, tmp_path, capsys, more, stores):
     assert said.err.count("STEPS") == 1
     assert main([*words, "-D", "STEPS="]) == 0
     assert json.loads(out.read_text())["operations"]["store"] == stores
+
+
+def test_the_message_of_the_compiler_is_about_the_file(device, tmp_path):
+    """The device lacks a function that the parser knows."""
+    if "cl_khr_subgroup_clustered_reduce" in device.capabilities.extensions:
+        pytest.skip("it has the function")
+    call = "sub_group_clustered_reduce_add(*x, 4)"
+    (tmp_path / "k.cl").write_text(f"\n\n\n__kernel void k(__global int *x) {{ *x = {call}; }}")
+    with pytest.raises(KernelBuildError, match=r"k.cl:4"):
+        profile_kernel(device, str(tmp_path / "k.cl"), "k", ["zeros:1"], [1])
 
 
 def test_what_is_missing_is_said(file, capsys):

@@ -48,6 +48,16 @@ _CONSTANTS = {
     "double": "HUGE_VAL DBL_MAX DBL_MIN DBL_EPSILON M_E M_LOG2E M_LOG10E M_LN2 M_LN10 M_PI M_PI_2 "
     "M_PI_4 M_1_PI M_2_PI M_2_SQRTPI M_SQRT2 M_SQRT1_2",
 }
+# Groups of builtin functions that the parser declares; the device says whether it has them.
+_BUILTINS = (
+    "__opencl_c_named_address_space_builtins __opencl_subgroup_builtins "
+    "__opencl_c_work_group_collective_functions cl_khr_subgroup_extended_types "
+    "cl_khr_subgroup_non_uniform_vote cl_khr_subgroup_non_uniform_arithmetic "
+    "cl_khr_subgroup_ballot cl_khr_subgroup_shuffle cl_khr_subgroup_shuffle_relative "
+    "cl_khr_subgroup_clustered_reduce "
+    "cl_khr_subgroup_rotate cl_khr_extended_bit_ops cl_khr_integer_dot_product "
+    "__opencl_c_integer_dot_product_input_4x8bit __opencl_c_integer_dot_product_input_4x8bit_packed"
+)
 # Without these, pointers of OpenCL C 3.0 without an address space are private, as in 1.2.
 _WITHOUT = (
     "__opencl_c_generic_address_space",
@@ -257,8 +267,8 @@ def _header() -> str:
         for many in (2, 3, 4, 8, 16):
             vector = f"__attribute__((ext_vector_type({many})))"
             lines.append(f"typedef {each} {each}{many} {vector};")
-    lines += ["#define NULL ((void *)0)", "#define __opencl_c_named_address_space_builtins 1"]
-    lines += ["#define __opencl_subgroup_builtins 1", "typedef uint cl_mem_fence_flags;"]
+    lines += [f"#define {each} 1" for each in _BUILTINS.split()]
+    lines += ["#define NULL ((void *)0)", "typedef uint cl_mem_fence_flags;"]
     lines.append("int printf(__constant const char *format, ...);")
     lines += ["#define ATOMIC_VAR_INIT(x) (x)", "#define ATOMIC_FLAG_INIT 0"]
     lines += _same_bits()

@@ -272,18 +272,22 @@ class Recorder:
     def _limit(self) -> int:
         return min(_LIMIT, self.device.capabilities.max_allocation // 2)
 
+    def instrumented(self, probe: Probe) -> Instrumented:
+        """Return the program with these probes."""
+        return instrument(
+            self._source,
+            probe,
+            self.kernel,
+            _predefined(self.device),
+            standard=self._standard,
+            name=self._name,
+            clock=_clock(self.device),
+        )
+
     def program(self, probe: Probe) -> tuple[Instrumented, Program]:
         """Return the program with these probes, and the built one."""
         if probe not in self._built:
-            made = instrument(
-                self._source,
-                probe,
-                self.kernel,
-                _predefined(self.device),
-                standard=self._standard,
-                name=self._name,
-                clock=_clock(self.device),
-            )
+            made = self.instrumented(probe)
             # probes put more blocks between barriers than such compilers get right
             optimise = self.device.traits.optimises_barriers
             self._built[probe] = made, Program(self.device, made.text, self._standard, optimise)

@@ -107,6 +107,15 @@ def test_functions_that_are_declared_before(device, probe):
     assert counts.operations()["store"] == ITEMS
 
 
+def test_functions_of_groups_and_of_extensions():
+    """They are known to the parser; the device says whether it has them."""
+    calls = "work_group_reduce_add(x[0])", "sub_group_shuffle(x[0], 1)", "sub_group_ballot(1).x"
+    body = "".join(f"x[0] = {call}; " for call in (*calls, "dot_4x8packed_uu_uint(x[0], x[1])"))
+    source = f"__kernel void k(__global uint *x) {{ {body} }}"
+    (block,) = instrument(source, "blocks", "k", standard="CL2.0").blocks
+    assert block.operations == {"load": 4, "store": 4, "int": 3 + 4}  # a ballot has 4
+
+
 def test_a_kernel_that_is_missing(device):
     with pytest.raises(ParameterError, match=r"one of first, k, last. Got 'lost'.*'last'"):
         Recorder(device, MANY, "lost").program("blocks")
