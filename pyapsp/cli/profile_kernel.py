@@ -65,7 +65,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-I",
         "--include",
-        metavar="FOLDER",
+        metavar="DIR",
         action="append",
         default=[],
         help="look for includes there, after the folder of the file",
