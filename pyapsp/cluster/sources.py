@@ -11,6 +11,7 @@ import numpy as np
 
 from pyapsp.cluster.calls import all_arguments, own_arguments
 from pyapsp.cluster.ranks import Ranks
+from pyapsp.graph.names import by_number
 from pyapsp.paths import vertices_or_all
 from pyapsp.queries.targets import ends_of
 from pyapsp.registry.ranks import register_on_ranks
@@ -67,8 +68,7 @@ def on_sources(
         given["sources"] = sources[mine]
         if pairs:
             given["targets"] = targets[mine]
-        # vertices are numbers now, and no labels
-        vars(graph).pop("is_converted", None)
+        by_number(graph)
         answer = function(**given)
         if pairs and not gathered:
             answer = replace(answer, by_label=by_label)

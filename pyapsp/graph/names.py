@@ -14,6 +14,7 @@ from pyapsp.graph.validation import vertex
 __all__ = [
     "Vertex",
     "Vertices",
+    "by_number",
     "check_order",
     "check_savable",
     "named",
@@ -28,6 +29,16 @@ _SHOWN = 4
 Vertex: TypeAlias = int | str
 #: What functions take as vertices: one or several, by their numbers or by their labels.
 Vertices: TypeAlias = Vertex | Sequence[int] | Sequence[str] | np.ndarray
+
+
+def by_number(graph: Graph) -> Graph:
+    """Return the graph of a call whose vertices are read: from now on integers are numbers.
+
+    What a function makes of the object of its caller is asked for labels. So vertices must be read
+    before a derived graph is made, which is not; and the function must not give it numbers.
+    """
+    vars(graph).pop("is_converted", None)
+    return graph
 
 
 def check_order(
@@ -111,6 +122,8 @@ def numbered(graph: Graph, given: Vertices, owner: str, name: str) -> Vertices:
     plain = isinstance(given, np.ndarray) and given.dtype.kind in "iu"
     if graph.labels is None or (plain and not graph.is_converted):
         return given
+    if isinstance(given, tuple):
+        _refuse_tuple(graph, given, owner, name)
     single, items = _listed(given)
     if all(isinstance(each, int | np.integer) for each in items):
         if not graph.is_converted:
@@ -131,6 +144,16 @@ def _listed(given: object) -> tuple[bool, list[Hashable]]:
     if isinstance(given, str) or not isinstance(given, Iterable):
         return True, [given]
     return False, list(given)
+
+
+def _refuse_tuple(graph: Graph, given: tuple[object, ...], owner: str, name: str) -> None:
+    """Raise an error for a tuple that may be one vertex, as in a grid of NetworkX, or several."""
+    whole = all(isinstance(each, int | np.integer) for each in given)
+    if graph.is_converted and whole and given in graph.numbers:
+        raise ParameterError(
+            f"{owner}: {name}={given} may be the label of a vertex, or several vertices: "
+            f"give [{given}] or {list(given)}"
+        )
 
 
 def _of_label(graph: Graph, label: Hashable, owner: str, name: str) -> int:

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -17,8 +17,8 @@ from pyapsp.base.host import as_type
 from pyapsp.base.progress import of_sources
 from pyapsp.device import DeviceLike
 from pyapsp.graph import Graph, GraphLike, Vertex, Vertices, Weight
-from pyapsp.graph.names import place_of
-from pyapsp.graph.validation import integer
+from pyapsp.graph.names import by_number, numbered
+from pyapsp.graph.validation import integer, vertex
 from pyapsp.numbers.checks import weight_lost
 from pyapsp.numbers.precision import infinity
 from pyapsp.queries.range_rows import RangeRows
@@ -262,9 +262,10 @@ def shortest_path_dag(
     owner = "shortest_path_dag"
     common = cutoff, directed, weight, dtype, device, memory_limit
     graph, options = asked(owner, graph, *common, positive=True)
-    start = place_of(graph.labels, graph.n, source, owner, "source")
+    found = cast("int", numbered(graph, source, owner, "source"))
+    start = vertex("source", owner, found, graph.n)
     result = from_one(
-        graph,
+        by_number(graph),
         start,
         cutoff=cutoff,
         dtype=options.dtype,

@@ -167,6 +167,66 @@ def test_integers_may_be_labels_of_other_objects(device):
     assert pyapsp.bfs(graph, 0, device=device).levels.tolist() == [0, 1, 2, 3]
 
 
+# functions that search in several graphs, or from vertices that they choose
+SUMMARIES = {
+    "closeness": pyapsp.closeness_centrality,
+    "harmonic": pyapsp.harmonic_centrality,
+    "eccentricity": pyapsp.eccentricity,
+    "histogram": pyapsp.distance_histogram,
+    "reach": pyapsp.reach,
+    "distances": pyapsp.distances,
+    "diameter": lambda graph, sources, **options: pyapsp.diameter(graph, **options),
+    "radius": lambda graph, sources, **options: pyapsp.radius(graph, **options),
+}
+
+
+@pytest.mark.parametrize("undirected", [False, True])
+@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize("function", SUMMARIES.values(), ids=list(SUMMARIES))
+def test_integer_labels_of_graphs_that_are_made_of_the_one_given(
+    function, directed, undirected, device
+):
+    arcs, on = [(0, 1, 1), (1, 2, 2), (2, 3, 3), (3, 0, 4), (0, 2, 5)], {"device": device}
+    for labels in ([2, 3, 10, 11], [1, 0, 10, 11], [1, 2, 3, 4]):
+        network = nx.Graph() if undirected else nx.DiGraph()
+        network.add_nodes_from(labels)
+        network.add_weighted_edges_from((labels[u], labels[v], weight) for u, v, weight in arcs)
+        graph = Graph.from_arcs(4, *zip(*arcs, strict=True), directed=not undirected)
+        for vertices in ([2, 3], None):
+            names = vertices and [labels[vertex] for vertex in vertices]
+            if names == [3, 4]:  # 3 is the number of another vertex
+                continue
+            found = function(network, names, directed=directed, **on)
+            expected = function(graph, vertices, directed=directed, **on)
+            np.testing.assert_array_equal(found, expected)
+    for refuses in [] if function in (SUMMARIES["diameter"], SUMMARIES["radius"]) else [[3], 3]:
+        with pytest.raises(ParameterError, match="may be the label of a vertex, or the number"):
+            function(network, refuses, directed=directed, **on)
+
+
+def test_the_source_of_a_graph_of_shortest_paths(towns, device):
+    paths = pyapsp.shortest_path_dag(nx.DiGraph([(20, 0), (0, 10)]), 20, device=device)
+    assert paths.labels.tolist() == [20, 0, 10]
+    assert paths.m == 2
+    paths = pyapsp.shortest_path_dag(towns, "Pisa", device=device)
+    assert towns.labels[paths.arcs()[0]].tolist() == ["Pisa"]
+    for wrong in (["Pisa"], "Milan", 4):
+        with pytest.raises(ParameterError, match="'source' parameter of shortest_path_dag"):
+            pyapsp.shortest_path_dag(towns, wrong, device=device)
+
+
+def test_a_tuple_may_be_one_label_or_several_vertices(device):
+    grid = nx.grid_2d_graph(3, 3)
+    for given in ((0, 1), (2, 2)):
+        with pytest.raises(ParameterError, match="may be the label of a vertex, or several"):
+            pyapsp.bfs(grid, given, device=device)
+    assert pyapsp.bfs(grid, [(0, 1)], device=device).sources.tolist() == [1]
+    assert pyapsp.bfs(grid, [0, 1], device=device).sources.tolist() == [0, 1]
+    assert pyapsp.bfs(grid, (7, 8), device=device).sources.tolist() == [7, 8]  # no label
+    graph = pyapsp.graph.from_networkx(grid)
+    assert pyapsp.bfs(graph, (0, 1), device=device).sources.tolist() == [0, 1]
+
+
 def test_a_table_of_all_distances(towns, device):
     frame = pyapsp.solve(
         towns, sources=["Pisa", "Rome"], predecessors=True, device=device

@@ -18,6 +18,7 @@ from pyapsp.base.dry import is_dry
 from pyapsp.base.errors import ParameterError
 from pyapsp.device import DeviceLike
 from pyapsp.graph import Graph, GraphLike, Weight, as_graph
+from pyapsp.graph.names import by_number
 from pyapsp.graph.validation import flag
 from pyapsp.numbers.precision import infinity
 from pyapsp.registry import Method
@@ -77,7 +78,7 @@ def diameter(
     """
     search = partial(Searches, method=method, device=device, memory_limit=memory_limit)
     directed = flag("directed", "diameter", directed)
-    graph = as_graph(graph, directed, weight=weight, copy=False)
+    graph = by_number(as_graph(graph, directed, weight=weight, copy=False))
     if graph.n == 0:
         raise ParameterError("a graph without vertices has no diameter")
     if graph.is_symmetric:

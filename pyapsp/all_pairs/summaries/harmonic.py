@@ -14,6 +14,7 @@ from pyapsp.base.dry import is_dry, needed
 from pyapsp.base.progress import of_sources
 from pyapsp.device import DeviceLike
 from pyapsp.graph import Graph, GraphLike, Vertices, Weight, as_graph
+from pyapsp.graph.names import by_number
 from pyapsp.graph.validation import flag
 from pyapsp.paths import vertices_or_all
 from pyapsp.registry import Method, check_limits
@@ -74,7 +75,7 @@ def harmonic_centrality(
     chosen = vertices_or_all(graph, sources, owner)
     tell, total, done = of_sources(progress), chosen.size, 0
     sums = np.zeros(total)
-    graph, place = _by_component(graph.reversed() if graph.directed else graph)
+    graph, place = _by_component(by_number(graph.reversed() if graph.directed else graph))
     places = chosen if place is None else place[chosen]
     order = np.argsort(places, kind="stable")
 

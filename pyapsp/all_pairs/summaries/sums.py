@@ -18,8 +18,10 @@ from pyapsp.all_pairs.summaries.sharing import shared
 from pyapsp.base.errors import NegativeWeightError, ParameterError, PrecisionError
 from pyapsp.device import DeviceLike
 from pyapsp.graph import GraphLike, Vertices, Weight, as_graph
+from pyapsp.graph.names import by_number
 from pyapsp.graph.validation import flag, is_real
 from pyapsp.numbers.checks import advice
+from pyapsp.paths import vertices_or_all
 from pyapsp.registry import Method
 
 if TYPE_CHECKING:
@@ -262,11 +264,13 @@ def closeness_centrality(
     >>> pyapsp.closeness_centrality(graph).round(3)
     array([0.286, 0.4  , 0.25 ])
     """
-    graph = as_graph(graph, weight=weight, copy=False)
+    directed = flag("directed", "a summary", directed)
     improved = flag("improved", "closeness_centrality", improved)
+    graph = as_graph(graph, directed, weight=weight, copy=False)
+    chosen = vertices_or_all(graph, sources, "a summary")
     # the weights are already those that `weight` names
-    graph = graph.reversed() if graph.directed else graph
-    searched = Searches(graph, sources, directed, ..., method, device, memory_limit, progress, comm)
+    graph = by_number(graph.reversed() if graph.directed else graph)
+    searched = Searches(graph, chosen, True, ..., method, device, memory_limit, progress, comm)
     close = np.zeros(searched.sources.size)
     for some, totals in searched.totals(searched.sources, close.nbytes):
         _sum(totals)
