@@ -121,6 +121,7 @@ def _opportunities(path: str, graph: Graph) -> tuple[list[str], np.ndarray]:
 
     from pyapsp.base.errors import FormatError
     from pyapsp.base.spelling import is_plain
+    from pyapsp.graph.io.layout import is_number
 
     with open(path, encoding="utf-8-sig", newline="") as file:
         lines = _rows(file, path)
@@ -130,6 +131,8 @@ def _opportunities(path: str, graph: Graph) -> tuple[list[str], np.ndarray]:
             raise FormatError(path, 1, "a header is needed: a name for each column, all different")
         known = range(graph.n) if graph.labels is None else graph.labels.tolist()
         places = {str(label): place for place, label in enumerate(known)}
+        if header[0] in places and all(map(is_number, kinds)):
+            raise FormatError(path, 1, f"this may be a header or the line of {header[0]!r}")
         sums = np.zeros((graph.n, len(kinds)))
         for line, (name, *words) in lines:
             if len(words) != len(kinds):

@@ -274,7 +274,7 @@ def bytes_of(text: str) -> int:
 
 def parameter_of(text: str) -> tuple[str, int | str]:
     """Parse ``name=value``, where value is an integer or a word; for argparse's ``type=``."""
-    match = re.fullmatch(r"(\w+)=(?:(-?\d+)|([A-Za-z][\w-]*))", text)
+    match = re.fullmatch(r"(\w+)=(?:(-?[0-9]+)|([A-Za-z][\w-]*))", text)
     if match is None:
         raise argparse.ArgumentTypeError(f"{text!r} is not name=value")
     return match[1], match[3] if match[2] is None else int(match[2])

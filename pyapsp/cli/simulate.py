@@ -17,6 +17,7 @@ import argparse
 from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
+from pyapsp.base.spelling import is_plain
 from pyapsp.cli.options import (
     add_choice,
     add_device,
@@ -137,7 +138,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _value(text: str) -> tuple[str, float]:
     name, mark, value = text.partition("=")
     try:
-        if name and mark:
+        if name and mark and is_plain(value):
             return name, float(value)
     except ValueError:
         pass

@@ -7,7 +7,7 @@ import re
 from collections.abc import Container, Sequence
 from typing import Any, NoReturn
 
-from pyapsp.base.spelling import meant
+from pyapsp.base.spelling import is_plain, meant
 
 __all__ = ["Parser", "options_of", "spoken"]
 
@@ -75,6 +75,13 @@ class Parser(argparse.ArgumentParser):
         # newer versions of Python return a list of what it may mean
         found = found[0] if isinstance(found, list) else found
         return (None, False) if found is None else (found[0], found[-1] is not None)
+
+    def _get_value(self, action: argparse.Action, word: str) -> Any:
+        """Return the value of a word; a number must be plain, as in files."""
+        value = super()._get_value(action, word)
+        if isinstance(value, int | float) and not is_plain(word):
+            raise argparse.ArgumentError(action, f"{word!r} is not a plain number")
+        return value
 
     def error(self, message: str) -> NoReturn:
         """Print usage and message, with the word that was probably meant, and exit with code 2."""

@@ -208,6 +208,7 @@ def test_accessibility(graph, capsys, tmp_path):
         ("place,jobs\na,1_0\n", "2: a word is no finite number"),
         ("place,jobs\na,inf\n", "2: a word is no finite number"),
         ("place,jobs\nz,1\n", "2: the graph has no vertex 'z'"),
+        ("a,5\nb,2.5\n", "1: this may be a header or the line of 'a'"),
         ("place,jobs\na,1,2\n", "2: 3 columns, not 2"),
         ('place,jobs\n"a,1\n', "unexpected end of data"),
     ],
@@ -216,6 +217,13 @@ def test_opportunities_that_cannot_be_read(graph, text, message, capsys, tmp_pat
     (tmp_path / "jobs.csv").write_text(text)
     assert main(["accessibility", graph, "--opportunities", "jobs.csv"]) == 3
     assert message in capsys.readouterr().err
+
+
+def test_columns_of_opportunities_may_be_years(graph, capsys, tmp_path):
+    (tmp_path / "jobs.csv").write_text("place,2019,2020\na,5,1\n")
+    words = ["accessibility", graph, "--opportunities", "jobs.csv", "--sources", "a"]
+    assert main(words) == 0
+    assert capsys.readouterr().out == "source,2019,2020\na,5.0,1.0\n"
 
 
 def test_several_devices(graph, device, capsys):

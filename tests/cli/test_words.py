@@ -56,6 +56,26 @@ def test_what_was_meant(line, capsys):
     assert error.rstrip().endswith(f"Did you mean {MEANT[line]!r}?")
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "within small.csv --cutoff {}",
+        "nearest small.csv --targets a -k {}",
+        "accessibility small.csv --decay {}",
+        "measure small.csv distance-histogram --width {}",
+        "solve small.csv --memory-limit {}",
+        "solve small.csv --method fw-blocked --set tile={}",
+        "simulate model.xml --duration 1 --step 1 --set x={}",
+    ],
+)
+@pytest.mark.parametrize("number", ["1_0", "\u0663", "\uff13"])
+def test_numbers_are_plain_as_in_files(line, number, capsys):
+    # Python reads 10, 3 and 3, where a point or a blank may be missing
+    code, out, error = run(capsys, *line.format(number).split())
+    assert (code, out) == (2, "")
+    assert number in error
+
+
 LISTS = {
     "within --device A g": (["A"], None, "g"),
     "within --device A B g": (["A", "B"], None, "g"),
