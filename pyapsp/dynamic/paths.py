@@ -90,9 +90,9 @@ class PathRows:
 
     @property
     def lengths(self) -> NDArray[np.int32]:
-        """The lengths of the shortest paths, (k, n) int32; -1 where there is no path."""
+        """The lengths of the shortest paths, (k, n) int32; -1 where there is no path: a copy."""
         self._compute()
-        return self._lengths
+        return self._lengths.copy()
 
     def insert_edges(
         self,

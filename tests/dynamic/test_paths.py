@@ -65,6 +65,16 @@ def test_weights_of_zero(device):
     assert rows.lengths.tolist() == [[0, 0, -1]]
 
 
+def test_lengths_are_a_copy(device):
+    held = Hornet(3, device=device)
+    rows = PathRows(held, [0])
+    kept = rows.lengths
+    rows.insert_edges([0], [1])
+    assert kept.tolist() == [[0, -1, -1]]
+    rows.lengths[:] = 7
+    assert rows.lengths.tolist() == [[0, 1, -1]]
+
+
 def test_rows_after_an_error(device, monkeypatch):
     held = Hornet(5, device=device)
     rows = PathRows(held)
