@@ -82,7 +82,8 @@ def as_graph(
     copy = validation.flag("copy", "as_graph", copy)
     graph = _recognise(source, weight, copy)
     graph = graph if directed else graph.symmetrized()
-    if not isinstance(source, Graph):
+    # ranks are given the graph that rank 0 has made of another object
+    if not isinstance(source, Graph) or source.is_converted:
         graph.__dict__["is_converted"] = True
     return graph
 

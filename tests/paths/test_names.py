@@ -163,6 +163,9 @@ def test_integers_may_be_labels_of_other_objects(device):
         with pytest.raises(ParameterError, match="may be the label of a vertex, or the number"):
             pyapsp.bfs(mixed, given, device=device)
     assert pyapsp.bfs(mixed, 1, device=device).sources.tolist() == [1]
+    # as ranks get it
+    with pytest.raises(ParameterError, match="may be the label of a vertex, or the number"):
+        pyapsp.bfs(pyapsp.graph.as_graph(mixed), 0, directed=False, device=device)
     graph = pyapsp.graph.from_networkx(mixed)
     assert pyapsp.bfs(graph, 0, device=device).levels.tolist() == [0, 1, 2, 3]
 
