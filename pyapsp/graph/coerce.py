@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
@@ -141,6 +142,8 @@ def _of_matrix(source: GraphLike, copy: bool) -> Graph | None:
         return source
     if convert.is_sparse(source):
         return convert.from_scipy(source, copy=copy)
+    if isinstance(source, list | tuple):
+        _refuse_arcs(source)
     if isinstance(source, np.ndarray | list | tuple):
         return Graph.from_dense(source) if copy else from_array(source)
     if convert.is_kind(source, "pyopencl.array", "Array"):
@@ -151,6 +154,20 @@ def _of_matrix(source: GraphLike, copy: bool) -> Graph | None:
         array = _from_dlpack(source)
         return Graph.from_dense(array) if copy else from_array(array)
     return None
+
+
+def _refuse_arcs(rows: Sequence[object]) -> None:
+    """Raise an error for two or three tuples that may be arcs: they have the shape of a matrix."""
+    if len(rows) in (2, 3) and all(
+        isinstance(row, tuple)
+        and len(row) == len(rows)
+        and all(isinstance(end, int | np.integer) for end in row[:2])
+        for row in rows
+    ):
+        raise GraphError(
+            "these tuples may be arcs or the rows of a matrix: give arcs to "
+            "pyapsp.Graph.from_arcs, and a matrix as an array or a list of lists"
+        )
 
 
 def _from_dlpack(source: Any) -> np.ndarray:

@@ -186,6 +186,16 @@ def test_names_are_text(name: object, kept: str | None, tmp_path: Path) -> None:
             Graph.from_arcs(1, [], [], name=name)
 
 
+@pytest.mark.parametrize("rows", [[(0, 1, 2.5), (1, 2, 3), (2, 0, 1)], ((0, 1), (1, 0))])
+def test_tuples_that_may_be_arcs(rows: object) -> None:
+    with pytest.raises(GraphError, match="these tuples may be arcs or the rows of a matrix"):
+        as_graph(rows)
+    listed = [list(row) for row in rows]
+    assert as_graph(listed).m == as_graph(np.array(rows)).m == np.count_nonzero(listed)
+    # SciPy takes them for a matrix
+    assert csgraph.floyd_warshall(rows).shape == (len(rows), len(rows))
+
+
 def test_wrong_lists_of_a_lil_matrix() -> None:
     for part, row, message in (
         ("rows", None, "must be lists"),
