@@ -82,11 +82,13 @@ class Solved:
         shared: dict[str, object] = {"stats": self.stats, "reasons": self.reasons}
         for place, number in enumerate(group.numbers):
             distances, before = group.answer(place)
+            labels, converted = group.names(place)
             own: dict[str, object] = {
                 "distances": distances,
                 "predecessors": before,
                 "sources": rows[len(distances)],
-                "labels": group.labels(place),
+                "labels": labels,
+                "is_converted": converted,
             }
             yield number, Result.of(own | shared)
 

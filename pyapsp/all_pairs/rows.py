@@ -309,4 +309,4 @@ def _result(
 
     # as `Solved.record_of`: until it is made, the graph is kept
     about = describe() if request.input.is_converted else describe
-    return Result(distances, before, rows, labels, about, lines)
+    return Result(distances, before, rows, labels, about, lines, request.input.is_converted)

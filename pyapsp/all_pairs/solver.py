@@ -190,7 +190,10 @@ def solve(
         if request.input is not graph and isinstance(request.input, DeviceMatrix):
             request.input.release()
     answer, rows = solved.answer, request.options.rows(request.input.n)
-    about = rows, request.input.labels, solved.record_of(graph), solved.reasons
+    about = (
+        *(rows, request.input.labels, solved.record_of(graph), solved.reasons),
+        request.input.is_converted,
+    )
     if isinstance(answer.distances, DeviceRows):
         return DeviceResult(answer.distances, answer.predecessors, *about)
     return Result(answer.distances, answer.predecessors, *about)

@@ -125,7 +125,8 @@ def _run(
         f"{os.cpu_count()} cores",
     )
     distances, before, places = _result(answers, out)
-    return Result(distances, before, answers.sources[places], graph.labels, about, lines)
+    names = graph.labels, about, lines, graph.is_converted
+    return Result(distances, before, answers.sources[places], *names)
 
 
 def _chosen(ranks: Ranks, request: Request) -> Choice:

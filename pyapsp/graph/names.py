@@ -169,33 +169,55 @@ def _of_integer(graph: Graph, given: Hashable, owner: str, name: str) -> int | N
     """Return the number of a vertex with an integer as its label, or None if there is none."""
     number, meant = graph.numbers.get(given), cast("int", given)
     if number is not None and number != meant and 0 <= meant < graph.n:
-        raise ParameterError(
-            f"{owner}: {name}={meant} may be the label of a vertex, or the number of the one with "
-            f"the label {graph.label(meant)}: make a pyapsp.Graph first (pyapsp.read, "
-            "pyapsp.graph.from_frame, from_networkx), and give numbers (Graph.vertex)"
-        )
+        raise _unclear(owner, name, meant, graph.label(meant))
     return number
 
 
-def place_of(labels: np.ndarray | None, n: int, given: Vertex, owner: str, name: str) -> int:
-    """Return the number of a vertex that is given by its number, or by a label that is text.
+def _unclear(owner: str, name: str, meant: int, label: Hashable) -> ParameterError:
+    return ParameterError(
+        f"{owner}: {name}={meant} may be the label of a vertex, or the number of the one with "
+        f"the label {label}: make a pyapsp.Graph first (pyapsp.read, "
+        "pyapsp.graph.from_frame, from_networkx), and give numbers (Graph.vertex)"
+    )
+
+
+def place_of(
+    labels: np.ndarray | None, is_converted: bool, n: int, given: Vertex, owner: str, name: str
+) -> tuple[int, bool]:
+    """Return the number of a vertex of a result, and whether it was given by its label.
+
+    Parameters
+    ----------
+    labels : ndarray or None
+        Of all vertices.
+    is_converted : bool
+        Whether the call was given another object than a `Graph`; the rules are those of `numbered`.
+    n : int
+    given, owner, name
+        As for `numbered`; one vertex.
 
     Raises
     ------
     ParameterError
-        If there is no such vertex.
+        If there is no such vertex, or it is not clear which one is meant.
     """
-    if not isinstance(given, str) or labels is None:
-        return vertex(name, owner, cast("int", given), n)
-    for place, label in enumerate(labels.tolist()):
-        if label == given:
-            return place
-    raise ParameterError.of(name, owner, "the label of a vertex", given)
+    whole = isinstance(given, int | np.integer)
+    if labels is None or (whole and not is_converted) or isinstance(given, bool):
+        return vertex(name, owner, cast("int", given), n), False
+    known = labels.tolist()
+    place = next((place for place, label in enumerate(known) if label == given), None)
+    if place is None:
+        if whole:
+            return vertex(name, owner, cast("int", given), n), False
+        raise ParameterError.of(name, owner, "the label of a vertex", given)
+    if whole and place != given and 0 <= int(given) < n:
+        raise _unclear(owner, name, int(given), known[int(given)])
+    return place, True
 
 
-def named(labels: np.ndarray | None, path: list[int], given: Vertex) -> list[int] | list[str]:
+def named(labels: np.ndarray | None, path: list[int], by_label: bool) -> list[int] | list[str]:
     """Return a path, by labels if its end was given by one."""
-    if labels is None or not isinstance(given, str):
+    if labels is None or not by_label:
         return path
     names: list[str] = labels[path].tolist()
     return names

@@ -47,6 +47,7 @@ class DeviceResult(Result):
         labels: np.ndarray | None,
         stats: dict[str, Any] | Callable[[], Record],
         reasons: tuple[str, ...],
+        is_converted: bool,
     ) -> None:
         # the fields of a frozen class; what is on the device is not one of them here
         stays = isinstance(predecessors, DeviceRows)
@@ -55,6 +56,7 @@ class DeviceResult(Result):
             "labels": labels,
             "stats": stats,
             "reasons": reasons,
+            "is_converted": is_converted,
         }
         values |= {"_rows": rows, "_before": predecessors if stays else None}
         self.__dict__.update(values if stays else {**values, "predecessors": predecessors})

@@ -96,6 +96,9 @@ class Result(Explained, Tabular):
         The record of the run: method, device, dtype, times in seconds, updates per second, bytes.
     reasons : tuple of str
         What was chosen and why; `explain` returns them as text.
+    is_converted : bool
+        Whether the call was given another object than a `Graph`, so that its caller knows vertices
+        by their labels, also by those that are integers.
     """
 
     distances: np.ndarray
@@ -104,6 +107,7 @@ class Result(Explained, Tabular):
     labels: np.ndarray | None = None
     stats: Recorded = RECORDED
     reasons: tuple[str, ...] = ()
+    is_converted: bool = False
 
     @classmethod
     def of(cls, fields: dict[str, object]) -> Result:
@@ -158,26 +162,33 @@ class Result(Explained, Tabular):
         Parameters
         ----------
         i, j : int or str
-            Vertices, by their numbers, or by labels that are text; i must be one of the sources.
+            Vertices, as calls take them: by their labels, or by their numbers; i must be one of the
+            sources. If the call was given a `Graph`, an integer is a number.
 
         Returns
         -------
-        list of int, or of str if j is a label
+        list of int, or of labels if j is one
             ``[i]`` if i equals j, and ``[]`` if j cannot be reached.
 
         Raises
         ------
         ParameterError
-            If a vertex does not exist, i is no source, or there are no predecessors. If weights
-            are negative and the path leads through a vertex beyond the cutoff.
+            If a vertex does not exist, i is no source, or there are no predecessors. If an integer
+            may be the label of one vertex and the number of another. If weights are negative and
+            the path leads through a vertex beyond the cutoff.
         VerificationError
             If the predecessors form a cycle or end before i. Then they are wrong.
         """
-        first, last = (
-            place_of(self.labels, self._matrix.shape[1], given, "Result.path", name)
-            for name, given in (("i", i), ("j", j))
-        )
-        return named(self.labels, self._path(first, last), j)
+        return self._path_from(self._place("i", i)[0], j)
+
+    def _path_from(self, i: int, j: Vertex) -> list[int] | list[str]:
+        """Return the path from the vertex with this number."""
+        last, by_label = self._place("j", j)
+        return named(self.labels, self._path(i, last), by_label)
+
+    def _place(self, name: str, given: Vertex) -> tuple[int, bool]:
+        n, owner = self._matrix.shape[1], "Result.path"
+        return place_of(self.labels, self.is_converted, n, given, owner, name)
 
     def _path(self, i: int, j: int) -> list[int]:
         n = self._matrix.shape[1]
@@ -299,6 +310,7 @@ class Result(Explained, Tabular):
         check_suffix(path, f"{type(self).__name__}.save", ".npz", others=text)
         check_savable(self.labels, "labels", "result")
         about = {"schema": _SCHEMA, "stats": self.stats, "reasons": self.reasons}
+        about["is_converted"] = self.is_converted
         archive.write(
             path,
             about=np.array(json.dumps(about)),
@@ -328,7 +340,10 @@ class Result(Explained, Tabular):
 
         def make(arrays: dict[str, np.ndarray], about: dict[str, Any]) -> Result:
             stats, reasons = dict(about["stats"]), tuple(map(str, about["reasons"]))
-            return cls(**checked_arrays(arrays), stats=stats, reasons=reasons)
+            converted = bool(about.get("is_converted", False))
+            return cls(
+                **checked_arrays(arrays), stats=stats, reasons=reasons, is_converted=converted
+            )
 
         return archive.restored(path, "not a saved result", "about", _SCHEMA, make)
 

@@ -51,12 +51,15 @@ class Within(Shown, Tabular):
     sources : (k,) int64 ndarray
     labels : (n,) ndarray or None
         The labels of the vertices.
+    is_converted : bool
+        As that of `Result`.
     """
 
     distances: csr_array
     predecessors: csr_array | None
     sources: np.ndarray
     labels: np.ndarray | None
+    is_converted: bool = False
 
     def _facts(self) -> dict[str, object]:
         k, n = self.distances.shape
@@ -72,24 +75,27 @@ class Within(Shown, Tabular):
         Parameters
         ----------
         target : int or str
-            By its number, or by a label that is text.
+            As calls take vertices: by its label, or by its number. If the call was given a `Graph`,
+            an integer is a number.
         row : int
 
         Returns
         -------
-        list of int, or of str if the target is a label
+        list of int, or of labels if the target is one
             ``[]`` if the target is not within the cutoff.
 
         Raises
         ------
         ParameterError
-            If there is no such vertex or row, or the result has no predecessors.
+            If there is no such vertex or row, or the result has no predecessors. If an integer may
+            be the label of one vertex and the number of another.
         """
         if self.predecessors is None:
             raise ParameterError("Within.path needs predecessors: call within(predecessors=True)")
         k, n = self.distances.shape
-        v = place_of(self.labels, n, target, "Within.path", "target")
-        row = vertex("row", "Within.path", row, k)
+        owner, names = "Within.path", (self.labels, self.is_converted)
+        v, by_label = place_of(*names, n, target, owner, "target")
+        row = vertex("row", owner, row, k)
         some = slice(*self.distances.indptr[row : row + 2])
         there, before = self.distances.indices[some], self.predecessors.data[some]
         path: list[int] = []
@@ -99,7 +105,7 @@ class Within(Shown, Tabular):
                 return []
             path.append(v)
             v = int(before[place])
-        return named(self.labels, path[::-1], target)
+        return named(self.labels, path[::-1], by_label)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write everything to a ``.npz`` file; `scipy.sparse.load_npz` reads the distances from it.
@@ -230,7 +236,8 @@ def _answer(rows: RangeRows, some: slice, block: Block) -> Within:
     if block.befores is not None:
         before = csr_array((block.befores, block.vertices, starts), shape=shape)
         before.has_canonical_format = True
-    return Within(distances, before, rows.sources[some], rows.graph.labels)
+    names = rows.graph.labels, rows.graph.is_converted
+    return Within(distances, before, rows.sources[some], *names)
 
 
 def _for_scipy(*shape: int) -> dict[str, np.ndarray]:

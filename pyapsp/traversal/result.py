@@ -90,26 +90,27 @@ class SearchResult(Shown, Tabular):
         Parameters
         ----------
         target : int or str
-            By its number, or by a label that is text.
+            As calls take vertices: by its label, or by its number. If the call was given a `Graph`,
+            an integer is a number.
         source : int or str, optional
             One of the sources. It is needed only if there are several.
 
         Returns
         -------
-        list of int, or of str if the target is a label
+        list of int, or of labels if the target is one
             ``[]`` if the target cannot be reached.
 
         Raises
         ------
         ParameterError
             If a vertex does not exist, `source` is not one of the sources, or the result has no
-            predecessors.
+            predecessors. If an integer may be the label of one vertex and the number of another.
         """
         if source is None:
             if self.sources.size != 1:
                 rule = "one of the sources, of which there are several"
                 raise ParameterError.of("source", f"{type(self).__name__}.path", rule, source)
-            source = int(self.sources[0])
+            return self.rows._path_from(int(self.sources[0]), target)
         return self.rows.path(source, target)
 
     def to_columns(self) -> dict[str, np.ndarray]:
@@ -182,7 +183,8 @@ def search(
     solved = runs.solve(request, started)
 
     stats = solved.record_of(graph)
-    about = request.options.sources, request.input.labels, stats, solved.reasons
+    converted = request.input.is_converted
+    about = request.options.sources, request.input.labels, stats, solved.reasons, converted
     answer = solved.answer
     single = np.ndim(source) == 0
     if isinstance(answer, LevelRows):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import sys
 import types
 
@@ -88,6 +89,53 @@ def test_paths_have_the_names_that_the_call_has(towns, device):
     for path in (lambda to: result.path("Rome", to), found.path, near.path):
         with pytest.raises(ParameterError, match=r"label of a vertex.*'Milan'"):
             path("Milan")
+
+
+@pytest.mark.parametrize("labels", [(10, 20, 30, 40), ((0, 1), (1, 1), (1, 2), (2, 2))])
+def test_the_path_of_a_result_takes_vertices_as_the_call_does(labels, device):
+    graph = nx.DiGraph()
+    graph.add_weighted_edges_from(zip(labels, labels[1:], (1, 2, 3), strict=False))
+    first, *_, last = labels
+    by, on = {"predecessors": True, "device": device}, {"device": device}
+    (block,) = pyapsp.row_blocks(graph, **by)
+    ((_, each),) = pyapsp.solve_each([graph], **by)
+    both = pyapsp.solve(graph, directed=False, **by)
+    stays = pyapsp.solve(graph, method="near-far", keep="device", **by)
+    for result in (pyapsp.solve(graph, **by), block, each, both, stays, copy.deepcopy(stays)):
+        assert result.path(first, last) == list(labels)
+        assert result.path(0, 3) == result.path(first, 3) == [0, 1, 2, 3]
+    start = [first]
+    for found in (
+        pyapsp.bfs(graph, start, **on),
+        pyapsp.sssp(graph, start, **by),
+        pyapsp.within(graph, start, 9, **by),
+    ):
+        assert found.path(last) == list(labels)
+        assert found.path(3) == [0, 1, 2, 3]
+        with pytest.raises(ParameterError):
+            found.path("x")
+        with pytest.raises(ParameterError):
+            found.path(4)
+
+
+def test_an_integer_may_be_the_label_of_one_vertex_and_the_number_of_another(device, tmp_path):
+    graph = nx.path_graph([1, 2, 3], create_using=nx.DiGraph)
+    result = pyapsp.solve(graph, predecessors=True, device=device)
+    result.save(tmp_path / "result.npz")
+    found = pyapsp.sssp(graph, 3, predecessors=True, device=device)
+    unclear = "may be the label of a vertex, or the number of the one with the label 3"
+    for each in (result, pyapsp.Result.load(tmp_path / "result.npz")):
+        for ends in ((2, 3), (3, 2)):
+            with pytest.raises(ParameterError, match=unclear):
+                each.path(*ends)
+        assert each.path(0, 3) == [1, 2, 3]
+        with pytest.raises(ParameterError, match="'i' parameter"):
+            each.path(True, 3)
+    assert found.path(3) == found.path(3, 3) == [3]  # the source is no number of the caller
+    with pytest.raises(ParameterError, match=unclear):
+        found.path(2)
+    numbered = pyapsp.graph.from_networkx(graph)
+    assert pyapsp.solve(numbered, predecessors=True, device=device).path(1, 2) == [1, 2]
 
 
 def test_paths_of_pairs_have_the_names_of_their_targets(towns, device):

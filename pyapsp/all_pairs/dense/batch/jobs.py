@@ -61,9 +61,9 @@ class Group(Job):
         """Return its distances and predecessors, parts of `distances` and of `before`."""
         return self.distances[place], None if self.before is None else self.before[place]
 
-    def labels(self, place: int) -> np.ndarray | None:
-        """Return the names of its vertices."""
-        return None
+    def names(self, place: int) -> tuple[np.ndarray | None, bool]:
+        """Return `labels` and `is_converted` of a graph."""
+        return None, False
 
     def _fitted(self, stack: np.ndarray, directed: bool) -> np.ndarray:
         """Return matrices in the dtype of the distances; `suspects` are those it cannot hold."""
@@ -155,9 +155,10 @@ class Listed(Padded):
         """Return a graph, counted in this group."""
         return self._graphs[place]
 
-    def labels(self, place: int) -> np.ndarray | None:
-        """Return the names of its vertices."""
-        return self._graphs[place].labels
+    def names(self, place: int) -> tuple[np.ndarray | None, bool]:
+        """Return `labels` and `is_converted` of a graph."""
+        graph = self._graphs[place]
+        return graph.labels, graph.is_converted
 
     def weights(self) -> np.ndarray:
         """Return the weights; those of the graphs must fit the dtype."""
