@@ -34,6 +34,9 @@ _GROUP = 256  # work-items of a group on a GPU
 _GROUPS_PER_UNIT = 4
 # The steps of all chains of a work-item in a round: the control of the loop is 0.5 % of them.
 _STEPS = 512
+# The steps of one chain of a function. Compilers may put a hundred instructions in place of each
+# call, and of 512 calls they take minutes.
+_CALLS = 64
 # A loop may have so many instructions of the class that is counted beside those of the steps: it
 # counts its rounds, and changes b.
 _EXTRA = 4
@@ -75,9 +78,10 @@ def throughput(device: Device, operation: Operation, chains: int = 8) -> Shape:
     )
 
 
-def latency() -> Shape:
+def latency(operation: Operation) -> Shape:
     """Return the shape of one chain, in which each operation waits for the one before it."""
-    return Shape()
+    is_function = operation.expression.startswith("native_")
+    return Shape(steps=(_CALLS if is_function else _STEPS) - 1)
 
 
 def arithmetic(device: Device, names: tuple[str, ...] = tuple(OPERATIONS)) -> Iterator[Prepare]:
@@ -97,7 +101,7 @@ def arithmetic(device: Device, names: tuple[str, ...] = tuple(OPERATIONS)) -> It
         yield partial(chains, device, operation, shape, "throughput")
         if device.traits.scalar_groups:
             yield partial(chains, device, operation, replace(shape, groups=1), "core throughput")
-        yield partial(chains, device, operation, latency(), "latency")
+        yield partial(chains, device, operation, latency(operation), "latency")
 
 
 def curves(device: Device, *, quick: bool = False) -> Iterator[Prepare]:

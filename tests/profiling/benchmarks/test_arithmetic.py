@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from pyapsp.errors import VerificationError
-from pyapsp.profiling.benchmarks.arithmetic import QUICK, Shape, chains, curves, throughput
+from pyapsp.profiling.benchmarks.arithmetic import QUICK, Shape, chains, curves, latency, throughput
 from pyapsp.profiling.benchmarks.measuring import Benchmark, Effort, measured
 from pyapsp.profiling.benchmarks.operations import OPERATIONS
 
@@ -98,6 +98,14 @@ def test_runs_are_long_enough_and_double():
     assert row["doubling"] == 2
     assert row["rate"] == 5000
     assert rounds[-6:] == [row["rounds"], 2 * row["rounds"]] * 3
+
+
+def test_chains_of_functions_are_short_enough_for_compilers():
+    steps = {name: latency(each).steps for name, each in OPERATIONS.items()}
+    assert {name for name, number in steps.items() if number < 100} == {
+        name for name in OPERATIONS if "native" in name
+    }
+    assert all(number % 2 for number in steps.values())  # an even number may restore the value
 
 
 def test_curves_keep_the_number_of_operations(device, monkeypatch):

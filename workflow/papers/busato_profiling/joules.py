@@ -105,7 +105,8 @@ def costs_of(device: Device, meter: EnergyMeter) -> Costs:
     VerificationError
         If the answer of a benchmark is wrong.
     """
-    alone = chains(device, OPERATIONS[_OPERATIONS["int"]], latency(), "latency")
+    integer = OPERATIONS[_OPERATIONS["int"]]
+    alone = chains(device, integer, latency(integer), "latency")
     watts = _energy(alone, meter)[0]
 
     def each(benchmark: Benchmark) -> float:
