@@ -297,25 +297,27 @@ def _search(
             for arc in range(np.uintp(first[u]), np.uintp(first[u + _ONE])):
                 v = np.uintp(heads[arc])
                 length = nearest + weights[arc]
-                if length >= distance[v] or length > farthest:
-                    if predecessors.size > 0 and length == distance[v]:
+                if length >= distance[v]:
+                    if length == distance[v] and predecessors.size > 0:
                         if cells:
                             predecessors[row, v] = min(predecessors[row, u], predecessors[row, v])
                         elif nearest < length:  # else v may be before u
                             predecessors[row, v] = min(np.int32(u), predecessors[row, v])
-                else:
-                    hole = size if distance[v] == infinity else np.uintp(place[v])
-                    distance[v] = length
-                    if predecessors.size > 0:
-                        predecessors[row, v] = predecessors[row, u] if cells else u
-                    if hole == size:
-                        size += _ONE
-                    while hole > _ZERO:
-                        parent = (hole - _ONE) // _CHILDREN
-                        if keys[parent] <= length:
-                            break
-                        moved = heap[parent]
-                        heap[hole], keys[hole], place[moved] = moved, keys[parent], hole
-                        hole = parent
-                    heap[hole], keys[hole], place[v] = v, length, hole
+                    continue
+                if length > farthest:
+                    continue
+                hole = size if distance[v] == infinity else np.uintp(place[v])
+                distance[v] = length
+                if predecessors.size > 0:
+                    predecessors[row, v] = predecessors[row, u] if cells else u
+                if hole == size:
+                    size += _ONE
+                while hole > _ZERO:
+                    parent = (hole - _ONE) // _CHILDREN
+                    if keys[parent] <= length:
+                        break
+                    moved = heap[parent]
+                    heap[hole], keys[hole], place[moved] = moved, keys[parent], hole
+                    hole = parent
+                heap[hole], keys[hole], place[v] = v, length, hole
     return visited
