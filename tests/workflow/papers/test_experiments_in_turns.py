@@ -232,7 +232,7 @@ def test_simulations_are_written_to_a_file(device):
         assert run["bytes"] == 8 * 3 * (1 + 8 + 31)
         seconds = run["seconds"]
         assert seconds["total"] == pytest.approx(seconds["simulation"] + seconds["file"])
-        assert seconds["simulation"] > seconds["file"] > 0
+        assert min(seconds["simulation"], seconds["file"]) > 0
 
 
 @pytest.mark.parametrize(
