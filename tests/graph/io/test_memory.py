@@ -6,6 +6,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from numpy.lib import NumpyVersion
 
 from pyapsp.graph import read
 from pyapsp.graph.io import plain
@@ -42,4 +43,6 @@ def test_the_memory_is_a_small_multiple_of_the_file(tmp_path, monkeypatch, width
     finally:
         tracemalloc.stop()
     assert graph.m > 990_000
-    assert peak < limit * len(content)
+    # from 2.5 on, NumPy tells tracemalloc of the new array before it takes back the old one
+    twice = graph.weights.nbytes if NumpyVersion(np.__version__) >= "2.5.0" else 0
+    assert peak < limit * len(content) + twice
