@@ -49,7 +49,6 @@ _SPECIAL = re.compile(
 )
 # Loads and stores that are atomic: processors do these as they do others.
 _ATOMIC_ACCESS = re.compile(r"atomic_(load|store)(_explicit)?")
-_GROUP_COPY = re.compile(r"async_work_group_\w+|wait_group_events")
 # Builtin functions that write to memory through a pointer, but are no accesses here.
 _OUT = re.compile(r"fract|modf|sincos|frexp|remquo|lgamma_r")
 
@@ -443,8 +442,6 @@ class Expressions:
                 self._value(each)
             self.awaited.call(node)
             self.edits.after(stop(node) - 1, f", {more}" if given else more)
-        elif _GROUP_COPY.fullmatch(name):
-            raise self._unit.error(node, f"{name} is not supported in a profile")
         elif name in _BARRIERS:
             self._add("barrier")
             if self._live is not None:

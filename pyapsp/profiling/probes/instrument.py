@@ -16,6 +16,7 @@ from pyapsp.base.errors import ParameterError
 from pyapsp.device.kernels.source import flattened
 from pyapsp.profiling.probes.awaited import Awaited
 from pyapsp.profiling.probes.blocks import PROBES, Block, Branch, Instrumented, Probe
+from pyapsp.profiling.probes.copies import without_copies
 from pyapsp.profiling.probes.opencl_c import parse
 from pyapsp.profiling.probes.statements import Statements
 
@@ -59,8 +60,8 @@ def instrument(
         If the program has no such kernel.
     ProgramError
         If the program is not OpenCL C, or the kernel or what it calls has a construct that is not
-        supported: goto, statement expressions, kernels that are called, copies by groups, pointers
-        without a known address space.
+        supported: goto, statement expressions, kernels that are called, pointers without a known
+        address space.
     """
     return _instrumented(
         source, probe, kernel, tuple((defines or {}).items()), standard, name, flattened(clock)
@@ -77,7 +78,7 @@ def _instrumented(
     name: str,
     clock: str,
 ) -> Instrumented:
-    unit = parse(source, defines, standard, name)
+    unit = without_copies(parse(source, defines, standard, name))
     if kernel not in unit.kernels:
         rule = f"one of {', '.join(unit.kernels)}"
         raise ParameterError.of("kernel", name, rule, kernel, unit.kernels)

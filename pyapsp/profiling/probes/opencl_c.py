@@ -15,7 +15,7 @@ from clang import cindex
 from pyapsp.base.errors import ProgramError
 from pyapsp.device.kernels.source import place_of
 
-__all__ = ["Unit", "parse"]
+__all__ = ["Unit", "parse", "parse_text"]
 
 _K = cindex.CursorKind
 # Statements whose children are values, and then statements.
@@ -77,6 +77,7 @@ class Unit:
     lines: tuple[int, ...]  # for each line of the text, the line of the source
     source: str  # the source, with markers of lines if it was assembled
     name: str  # the file, for a source without markers
+    standard: str | None  # as for `parse`
 
     def place(self, line: int) -> tuple[str, int]:
         """Return file and line of the source for a line of the text, from 1."""
@@ -169,10 +170,25 @@ def parse(
         If it is not OpenCL C, with the place and the message of the compiler.
     """
     text, lines = _expanded(source, dict(defines), standard, name)
+    return _unit(text, lines, source, name, standard)
+
+
+def parse_text(unit: Unit, text: str) -> Unit:
+    """Parse the text of a unit after changes in its lines.
+
+    Raises
+    ------
+    ProgramError
+        As `parse`.
+    """
+    return _unit(text, unit.lines, unit.source, unit.name, unit.standard)
+
+
+def _unit(text: str, lines: tuple[int, ...], source: str, name: str, standard: str | None) -> Unit:
     # a program of 2.0 may have pointers to any address space, or none of them
     for version in ("1.2",) if _VERSIONS[standard] < 200 else ("3.0", "2.0"):
         tree = _parsed(text, version)
-        unit = Unit(text, tree.cursor, lines, source, name)
+        unit = Unit(text, tree.cursor, lines, source, name, standard)
         errors = [each for each in tree.diagnostics if each.severity >= cindex.Diagnostic.Error]
         if not errors:
             return unit

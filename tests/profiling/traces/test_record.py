@@ -357,14 +357,66 @@ def test_times_of_warps(device):
     assert (times.waiting == 0).all()
 
 
+COPIES = """
+void bring(__local int4 *tile, __global const int4 *x, event_t *e)
+{
+    e[0] = async_work_group_copy(tile, x, (size_t)4, 0);
+}
+__kernel void k(__global int *x)
+{
+    __local int tile[40], few[9];
+    __local int4 wide[4];
+    const int i = get_local_id(0) + 4 * get_local_id(1);
+    event_t e[2];
+    bring(wide, (__global const int4 *)x, e);
+    e[1] = async_work_group_copy(tile, x + 40, 40, 0);
+    wait_group_events(2, e);
+    event_t f = async_work_group_strided_copy(few, x, 9, 3, 0); wait_group_events(1, &f);
+    tile[i] += wide[i % 4].y + few[i % 9];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    f = async_work_group_copy(x + 100 + 40 * get_group_id(0), tile, 40, 0);
+    wait_group_events(1, &f);
+    f = async_work_group_strided_copy(x + 300, few, 9, 2, 0);
+    wait_group_events(1, &f);
+}
+"""
+
+
+def test_copies_by_groups_are_counted_and_done(device):
+    queue, numbers = device.queue(), np.arange(400, dtype=np.int32)
+    recorder, shape = Recorder(device, COPIES, "k"), Shape((8, 4), (4, 4))
+    x = buffer_of(queue, numbers)
+    counts = recorder.blocks(queue, shape, [x])
+    found = np.empty_like(numbers)
+    cl.enqueue_copy(queue, found, x)
+    expected, items = numbers.copy(), np.arange(16)
+    tile = numbers[40:80].copy()
+    tile[items] += numbers[4 * (items % 4) + 1] + numbers[3 * (items % 9)]
+    expected[100:180], expected[300:318:2] = np.tile(tile, 2), numbers[0:27:3]
+    np.testing.assert_array_equal(found, expected)
+    total, groups = counts.operations(), 2
+    assert total["load"] == groups * (4 * 4 + 40 + 9)
+    assert total["store"] == groups * (40 + 9)
+    assert total["local store"] == groups * (4 * 4 + 40 + 9 + 16)
+    assert total["local load"] == groups * (3 * 16 + 40 + 9)
+    assert total["barrier"] == groups * 16 * 5
+
+
+def test_lines_with_copies_by_groups_are_those_of_the_file():
+    made = instrument(COPIES, "addresses", "k")
+    lines = {each.text: each.line for each in made.sites}
+    assert lines["tile[i]"] == 16
+    assert {lines["to[i]"], lines["from[i * stride]"]} == {2}  # of the first function with a copy
+    with pytest.raises(ProgramError, match=r"<source>:16: .*missing"):
+        instrument(COPIES.replace("wide[i % 4].y", "missing"), "addresses", "k")
+
+
 @pytest.mark.parametrize(
     ("body", "message"),
     [
         ("again: x[i] = 1; if (i < 0) goto again;", r"<source>:8: goto"),
         ("x[i] = ({ 1; });", r"<source>:8: statement expressions"),
         ("x[i] = missing(1);", r"<source>:8: .*missing"),
-        ("event_t e = async_work_group_copy(tile, x, 8, 0); wait_group_events(1, &e);",
-         "async_work_group_copy is not supported"),
     ],
 )  # fmt: skip
 def test_what_is_refused_is_named(body, message):
