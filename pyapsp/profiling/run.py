@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from itertools import chain
 from statistics import median
 from typing import cast
@@ -15,7 +16,8 @@ from pyopencl.array import Array
 
 from pyapsp.base.errors import CapabilityError, PyApspError
 from pyapsp.base.json import Record
-from pyapsp.device import Device, choose, event_seconds
+from pyapsp.device import Device, choose, device_errors, event_seconds
+from pyapsp.device.kernels import Program
 from pyapsp.device.kernels.source import headed
 from pyapsp.profiling.arguments import SCALARS
 from pyapsp.profiling.benchmarks.characterisation import Characterisation
@@ -31,6 +33,9 @@ __all__ = ["built", "profile_run", "typed"]
 _MACRO = re.compile(r"(?<!\S)-D\s*(\w+)(=(\S*))?")
 _FOLDER = re.compile(r"-I\s*('[^']*'|\"[^\"]*\"|\S+)")
 _STANDARD = re.compile(r"-cl-std=(\S+)")
+# Versions that are as another, and the least number of each version after 1.2.
+_AS = {"CL1.0": "CL1.2", "CL1.1": "CL1.2"}
+_FROM = ((300, "CL3.0"), (200, "CL2.0"))
 # Launches 1, 2, 4, 8, ... of a kernel are traced, and so many at most.
 _TRACED = 6
 _CALLS = 3  # of which each launch counts with its shortest time, which other programs disturb least
@@ -248,9 +253,27 @@ def built(launch: Launched) -> tuple[Device, str, str | None]:
     asked = cl.program_build_info.OPTIONS
     options = str(program.get_build_info(device.handle, asked))  # type: ignore[no-untyped-call]
     standard = _STANDARD.search(options)
+    version = _default(device) if standard is None else _AS.get(standard[1], standard[1])
+    if version not in (None, "CL1.2", "CL2.0", "CL3.0"):
+        raise CapabilityError(f"programs of {version} are not traced")
     macros = {name: value if given else 1 for name, given, value in _MACRO.findall(options)}
     source = with_includes(source, [each.strip("'\"") for each in _FOLDER.findall(options)])
-    return device, headed(source, macros), standard[1] if standard else None
+    return device, headed(source, macros), version
+
+
+@cache
+def _default(device: Device) -> str | None:
+    """Return the version of OpenCL C that a compiler takes without an option.
+
+    By the standard, it is the latest 1.x; of PoCL 3 it is 3.0.
+    """
+    source = "__kernel void version(__global int *x) { x[0] = __OPENCL_C_VERSION__; }"
+    queue, found = device.queue(), np.empty(1, np.int32)
+    with device_errors(device, found.nbytes):
+        x = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, found.nbytes)
+        Program(device, source).kernel("version")(queue, (1,), (1,), x)
+        cl.enqueue_copy(queue, found, x)
+    return next((each for least, each in _FROM if found[0] >= least), None)
 
 
 def typed(parameters: Sequence[Parameter], arguments: Sequence[Argument]) -> list[Argument]:

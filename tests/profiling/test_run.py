@@ -396,3 +396,34 @@ def test_commands_of_searches_have_times(call, device):
     assert timeline.commands
     assert timeline.untimed == 0
     assert not device.own_queue().properties & cl.command_queue_properties.PROFILING_ENABLE
+
+
+VERSIONS = """
+__kernel void k(__global int *x)
+{
+#if __OPENCL_C_VERSION__ >= 200
+    x[1] = 1;
+#endif
+    x[0] = 1;
+}
+"""
+
+
+@pytest.mark.filterwarnings("ignore::pyopencl.CompilerWarning")
+@pytest.mark.parametrize("options", [[], ["-cl-std=CL1.1"], ["-cl-std=CL1.2"], ["-cl-std=CL3.0"]])
+def test_the_version_of_a_program_is_that_of_its_compiler(options, device):
+    queue = device.queue()
+    program = cl.Program(queue.context, VERSIONS).build(options, cache_dir=False)
+    kernel = program.k
+    written = np.zeros(2, np.int32)
+
+    def run():
+        x = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, written.nbytes)
+        cl.enqueue_copy(queue, x, np.zeros(2, np.int32))
+        kernel(queue, (1,), (1,), x)
+        cl.enqueue_copy(queue, written, x)
+
+    record, _ = profile_run(run)
+    (row,) = record["kernels"]
+    assert row["error"] is None
+    assert row["trace"]["operations"]["store"] == written.sum()
