@@ -9,6 +9,8 @@ import pytest
 
 from pyapsp.base.interrupts import uninterrupted
 
+pytestmark = pytest.mark.usefixtures("heard")
+
 
 def interrupt():
     signal.raise_signal(signal.SIGINT)
