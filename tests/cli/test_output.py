@@ -240,6 +240,7 @@ sys.exit(cli.main(sys.argv[2:]))
 
 
 @pytest.mark.every(2)
+@pytest.mark.usefixtures("heard")
 @pytest.mark.parametrize("output", ["X.npy", "X.npz"])
 @pytest.mark.parametrize(("name", "code"), [("SIGTERM", 143), ("SIGINT", 130), ("SIGHUP", 129)])
 def test_a_signal_leaves_nothing(folder, name, code, output):
