@@ -265,7 +265,7 @@ def built(launch: Launched) -> tuple[Device, str, str | None]:
 def _default(device: Device) -> str | None:
     """Return the version of OpenCL C that a compiler takes without an option.
 
-    By the standard, it is the latest 1.x; of PoCL 3 it is 3.0.
+    By the standard, it is the latest 1.x; some compilers take 3.0.
     """
     source = "__kernel void version(__global int *x) { x[0] = __OPENCL_C_VERSION__; }"
     queue, found = device.queue(), np.empty(1, np.int32)
