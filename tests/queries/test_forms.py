@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import tracemalloc
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import numpy as np
@@ -61,8 +61,9 @@ def _resident():
         lines = Path("/proc/self/status").read_text().splitlines()
         return next(1024 * int(line.split()[1]) for line in lines if line.startswith(name))
 
-    Path("/proc/self/clear_refs").write_text("5")  # the most of before is forgotten
-    before = status("VmRSS")
+    with suppress(OSError):  # not all systems allow it
+        Path("/proc/self/clear_refs").write_text("5")  # the most of before is forgotten
+    before = status("VmHWM")
     yield lambda: status("VmHWM") - before
 
 
