@@ -196,7 +196,7 @@ def described(
 def _shape(
     device: Device, kernel: cl.Kernel, items: Sequence[int], group: Sequence[int] | None
 ) -> Shape:
-    """Return the sizes of a launch, which drivers only say are wrong."""
+    """Return the sizes of a launch. Of wrong ones, drivers do not say what is wrong."""
     if len(items) > 3 or min(items) < 1:
         raise ParameterError.of("global", _OWNER, "one to three sizes of at least 1", items)
     group = group or group_of(device, kernel, items)
