@@ -41,6 +41,8 @@ _HINTS = {
     "local_efficiency": "avoid bank conflicts: pad rows of local memory",
     "throughput_occupancy": "raise occupancy: other groups, less local memory, fewer registers",
 }
+# Of `warp_balance`, where the starts of groups take longer than what they do.
+_SHORT_GROUPS = "groups end before others begin: start fewer of them, with more work for each item"
 
 
 @dataclass(frozen=True)
@@ -135,10 +137,14 @@ def _of_device(trace: LaunchTrace, device: Characterisation) -> tuple[dict[str, 
     times["atomics"] = max(times["atomics"], same)
     times["groups"] = trace.shape.groups * device.group
     times["latency"] = _waiting(trace, device)
+    return times, max(_busy(times) + times["latency"], times["atomics"])
+
+
+def _busy(times: Mapping[str, float]) -> float:
+    """Return the seconds of the busiest of the parts that work at the same time."""
     # the instructions of both are issued by the same schedulers
     issued = times["arithmetic"] + times["local"]
-    busy = max(issued, *(times[name] for name in ("memory", "caches", "groups")))
-    return times, max(busy + times["latency"], times["atomics"])
+    return max(issued, *(times.get(name, 0.0) for name in ("memory", "caches", "groups")))
 
 
 def _of_cores(
@@ -190,9 +196,11 @@ def _advice(
     if values.divergence is not None:
         # x F(x) with F = r(x) / x is the relative speed r(x)
         rows.append(("divergence", device.divergence(values.divergence), share["arithmetic"]))
-    for name in ("warp_balance", "unit_balance"):
-        if name in values.known():
-            rows.append((name, values.known()[name], 1.0))
+    if values.warp_balance is not None:
+        # with more active warps the busiest part waits less, and does not work faster
+        rows.append(("warp_balance", values.warp_balance, 1 - min(_busy(times) / seconds, 1.0)))
+    if values.unit_balance is not None:
+        rows.append(("unit_balance", values.unit_balance, 1.0))
     if values.occupancy is not None:
         full = memory >= 1 - _NEAR
         rows.append(
@@ -203,14 +211,17 @@ def _advice(
             rows.append((name, values.known()[name], share[part]))
     if times["local"]:
         rows.append(("local_efficiency", device.local(_local(values)), share["local"]))
+    hints = _HINTS
+    if times.get("groups", 0.0) >= _busy(times):
+        hints = {**_HINTS, "warp_balance": _SHORT_GROUPS}
     advice = []
     for name, found, taken in rows:
         value = max(found, _QUANTUM)
         weighted = name.endswith("granularity") or name == "local_efficiency"
         speedup = taken / value if weighted else 1 / value
-        advice.append(Advice(name, value, speedup, 1 / (1 - taken + taken * value), _HINTS[name]))
+        advice.append(Advice(name, value, speedup, 1 / (1 - taken + taken * value), hints[name]))
     gain = 1 / max(1 - inactive, _QUANTUM)
-    advice.append(Advice("device_sync", 1 - trace.waiting, inactive, gain, _HINTS["device_sync"]))
+    advice.append(Advice("device_sync", 1 - trace.waiting, inactive, gain, hints["device_sync"]))
     return sorted(advice, key=lambda each: -each.gain)
 
 

@@ -298,6 +298,22 @@ def test_the_first_advice_gains_most():
     assert found.advice[0].gain == pytest.approx(5)
 
 
+def test_more_warps_shorten_what_the_busiest_part_waits():
+    """The part that is busy for three quarters of the time does not become faster."""
+    values = {"warp_balance": 0.2}
+    found = analyse(trace(values, footprint=75e4), 1e-3, device())
+    assert advice_of(found)["warp_balance"].gain == pytest.approx(1 / (0.75 + 0.25 * 0.2))
+    full = analyse(trace(values, footprint=1e6), 1e-3, device())
+    assert advice_of(full)["warp_balance"].gain == 1
+
+
+@pytest.mark.parametrize(("group", "hint"), [(0.9e-3, "smaller groups"), (1.1e-3, "fewer of them")])
+def test_few_warps_are_active_where_groups_end_before_others_begin(group, hint):
+    busy = trace({"warp_balance": 0.2}, footprint=1e6)
+    found = analyse(busy, 2e-3, device(group=group))
+    assert hint in advice_of(found)["warp_balance"].hint
+
+
 def test_potential_speedup():
     assert potential_speedup(0.5, 0.2) == 2
     assert potential_speedup(0.2, 0.8) == 1.25

@@ -265,7 +265,7 @@ EXHIBITS = {
     "section-18.4.4 figures-18.9-18.10 table-19.2 figure-19.1b figure-19.1d table-19.3 claims",
     "busato-mining": "table-20.2 table-20.3 figure-20.2 parts designs claims",
     "busato-profiling": "table-12.1 table-12.3 table-12.3-weights figure-12.2 section-12.5.1 "
-    "figures-12.4-13.4-13.6 predictions predictions-accuracy joules "
+    "figures-12.4-13.4-13.5-13.6 predictions predictions-accuracy joules "
     "joules-accuracy claims-joules tables-14.1-14.2-15.3 "
     "tables-14.3-14.4-15.6 tables-15.4-15.5 "
     "figures-14.6-15.6 table-15.7 table-15.7-groups claims-15.3.2 table-15.8 table-15.8-groups "

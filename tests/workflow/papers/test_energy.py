@@ -312,13 +312,28 @@ def short(monkeypatch):
 
 
 def test_criteria_of_versions(device, monkeypatch, short):
-    monkeypatch.setattr(criteria, "VERSIONS", {"transpose": {"Version1": ("v2.0", Shape(16, 4))}})
+    monkeypatch.setattr(criteria, "PROGRAMS", ("transpose",))
+    monkeypatch.setattr(criteria, "TUNED", {"transpose": {"Version1": ("v2.0", Shape(16, 4))}})
     document = papers.measure(f"{NAME}-criteria", 64, device=device)
     (run,) = document["runs"]
     assert run["limits"]["potential"] > 0
     # columns of a tile of 16 words are in few banks
     assert run["criteria"]["local_efficiency"] < 0.5
     assert 0 < run["quality"] < 1
+
+
+def test_criteria_of_searches(device, monkeypatch, short):
+    """The time is that of the whole search; the criteria are those of its longest kernel."""
+    some = {"Version1": ("bfs-frontier", {"width": 1}), "Version2": ("bfs-edge", {})}
+    monkeypatch.setattr(criteria, "PROGRAMS", ("search",))
+    monkeypatch.setattr(criteria, "SEARCHES", some)
+    document = papers.measure(f"{NAME}-criteria", 128, device=device)
+    first, second = document["runs"]
+    for run, version in ((first, "Version1"), (second, "Version2")):
+        assert run["label"] == {"program": "search", "version": version}
+        assert run["seconds"]["kernel"] > run["first_seconds"] > 0
+        assert 0 < run["criteria"]["host_sync"] < 1
+    assert first["limits"] != second["limits"]
 
 
 def test_no_profile_begins_when_the_limit_is_over(device, monkeypatch, short):

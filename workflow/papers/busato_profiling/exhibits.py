@@ -11,7 +11,7 @@ import numpy as np
 
 from papers.busato_profiling.claims import CLAIMS, Joules, Programs, Techniques, fastest, least
 from papers.busato_profiling.counters import QUANTITIES
-from papers.busato_profiling.criteria import VERSIONS
+from papers.busato_profiling.criteria import PROGRAMS, VERSIONS
 from papers.busato_profiling.experiments import INPUTS
 from papers.busato_profiling.joules import PARTS
 from papers.busato_profiling.programs import Reduction, Transpose, TunedProgram
@@ -181,9 +181,9 @@ def _search(measured: Measured) -> Rows:
 
 def _versions(measured: Measured) -> Rows:
     for n in measured.sizes(_CRITERIA):
-        for program, versions in VERSIONS.items():
+        for program in PROGRAMS:
             runs = {
-                name: measured.run(_CRITERIA, n, program=program, version=name) for name in versions
+                name: measured.run(_CRITERIA, n, program=program, version=name) for name in VERSIONS
             }
             first = runs["Version1"]
             slowest = None if first is None else first["seconds"]["kernel"]
@@ -475,7 +475,7 @@ ROWS: dict[str, Maker] = {
     "table-12.3-weights": _weights,
     "figure-12.2": _bars,
     "section-12.5.1": _search,
-    "figures-12.4-13.4-13.6": _versions,
+    "figures-12.4-13.4-13.5-13.6": _versions,
     "predictions": _predictions,
     "predictions-accuracy": _accuracy,
     "joules": _joules,

@@ -90,7 +90,11 @@ EXPERIMENTS: dict[str, Experiment] = {
         make=primitives,
     ),
     "busato-profiling-criteria": Once(
-        exhibits="figures 12.4, 13.4 and 13.6", methods=(), sizes=(256,), least=64, make=criteria
+        exhibits="figures 12.4 and 13.4 to 13.6",
+        methods=("bfs-frontier", "bfs-helix"),
+        sizes=(256,),
+        least=64,
+        make=criteria,
     ),
     "busato-profiling-predictions": Once(
         exhibits="chapter 13: predicted and measured times",
