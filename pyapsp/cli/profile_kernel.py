@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["add_tracing", "configure", "lines", "read_profile", "run", "shown_time"]
 
 _SHOWN = 5
+_MIX = 6  # mnemonics of a loop
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -132,6 +133,10 @@ def lines(record: Mapping[str, Any]) -> Iterator[str]:
         yield f"  traces of {record['recorded']:.1%} of the groups"
     operations = sorted(record["operations"].items(), key=lambda pair: -pair[1])
     yield "  operations: " + ", ".join(f"{count:.4g} {name}" for name, count in operations)
+    for each in record["loops"]:
+        mix, count = each["mix"], sum(each["mix"].values())
+        most = ", ".join(f"{number:,} {name}" for name, number in list(mix.items())[:_MIX])
+        yield f"  loop of {count:,} instructions ({each['instruction_set']}): {most}"
     for name, value in record["criteria"].items():
         yield f"  {name:17} {'unknown' if value is None else format(value, '.3f')}"
     yield f"  {'quality':17} {record['quality']:.3f}"

@@ -21,6 +21,7 @@ from pyapsp.device.kernels import Program, assemble
 from pyapsp.device.kernels.source import headed, root
 from pyapsp.profiling.arguments import arguments_of
 from pyapsp.profiling.benchmarks.characterisation import Characterisation
+from pyapsp.profiling.benchmarks.disassembly import Loop, loops_of_kernel
 from pyapsp.profiling.model import analyse
 from pyapsp.profiling.traces.analysis import Analyst, LaunchTrace
 from pyapsp.profiling.traces.criteria import WEIGHTS, Criteria, quality, transfer
@@ -33,6 +34,7 @@ _ONCE = re.compile(r"^[ \t]*#[ \t]*pragma[ \t]+once\b")
 _OWNER = "profile kernel"
 _GROUP = 64
 _SHOWN = 10
+_LOOPS = 3
 
 
 def source_of(file: str, defines: Mapping[str, str | int], folders: Sequence[str] = ()) -> str:
@@ -139,11 +141,16 @@ def profile_kernel(
 
         trace = analyst.trace(recorder, queue, shape, arguments, local, clean=clean)
     characterisation = None if profile is None else Characterisation.of(profile)
-    return {"file": file, **described(trace, median(times[1:]), characterisation)}
+    loops = loops_of_kernel(built)
+    return {"file": file, **described(trace, median(times[1:]), loops, characterisation)}
 
 
 def described(
-    trace: LaunchTrace, seconds: float, device: Characterisation | None, host_sync: float = 1.0
+    trace: LaunchTrace,
+    seconds: float,
+    loops: Sequence[Loop],
+    device: Characterisation | None,
+    host_sync: float = 1.0,
 ) -> Record:
     """Return what is known of a launch, in JSON values.
 
@@ -151,8 +158,9 @@ def described(
     -------
     dict
         ``kernel``, ``items``, ``group``, ``seconds``; ``operations``; ``criteria`` (null: not
-        known), ``quality`` (of those that are known), ``sites`` and ``divergent`` lines; with a
-        device also ``limits``: see `model.Analysis`.
+        known), ``quality`` (of those that are known), ``sites`` and ``divergent`` lines; ``loops``:
+        the largest innermost loops of the compiled kernel, where the driver gives its code, with
+        their instructions by mnemonic; with a device also ``limits``: see `model.Analysis`.
     """
     values = trace.criteria
     limits = None if device is None else analyse(trace, seconds, device, host_sync)
@@ -188,6 +196,9 @@ def described(
         "divergent": [
             {"function": block.function, "file": block.file, "line": block.line, "idle": idle}
             for block, idle in trace.divergent[:_SHOWN]
+        ],
+        "loops": [
+            {"instruction_set": each.instruction_set, "mix": each.mix()} for each in loops[:_LOOPS]
         ],
         "limits": None if limits is None else asdict(limits),
     }

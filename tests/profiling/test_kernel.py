@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from pyapsp.cli import main
 from pyapsp.cli.profile_kernel import lines
 from pyapsp.errors import KernelBuildError, ParameterError, ProgramError
+from pyapsp.profiling.benchmarks import disassembly
 from pyapsp.profiling.kernel import profile_kernel, source_of
 
 SCALE = """
@@ -86,6 +88,20 @@ def test_a_file_with_an_include(device, file, tmp_path, capsys):
     printed = capsys.readouterr().out
     assert f"{file}:6: store t[l * 32]: 3.1% used" in printed
     assert f"{file}:6: load x[i * 8]: 12.5% used" in printed
+
+
+def test_loops_of_the_compiled_kernel(device, tmp_path, monkeypatch, capsys):
+    """They are printed with their instructions, most first."""
+    loops = [disassembly.Loop("sass", ("FADD", "FMNMX.NAN", "FADD", "BRA"))] * 4
+    monkeypatch.setattr("pyapsp.profiling.kernel.loops_of_kernel", lambda kernel: loops)
+    file, out = str(tmp_path / "one.cl"), tmp_path / "one.json"
+    Path(file).write_text("__kernel void one(__global int *x) { x[get_global_id(0)] = 1; }\n")
+    where = ["--global", "64", "--device", device.id, "-o", str(out)]
+    assert main(["profile", "kernel", file, "one", "--args", "zeros:64", *where]) == 0
+    mix = {"FADD": 2, "FMNMX": 1, "BRA": 1}
+    assert json.loads(out.read_text())["loops"] == [{"instruction_set": "sass", "mix": mix}] * 3
+    line = "  loop of 4 instructions (sass): 2 FADD, 1 FMNMX, 1 BRA"
+    assert capsys.readouterr().out.count(line) == 3
 
 
 @pytest.mark.slow

@@ -75,7 +75,7 @@ def parser() -> argparse.ArgumentParser:
         metavar="NAME=VALUE",
         help="values of a setting to measure, e.g. blocks=128,256; may be repeated",
     )
-    add_energy(measure, "a run of kernels, of an experiment that measures energy,")
+    add_energy(measure, "a run of kernels")
     measure.set_defaults(command="papers measure")
     add_device(measure)
     measure.add_argument(

@@ -11,13 +11,17 @@ import re
 import shutil
 import subprocess
 import tempfile
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
+
+import pyopencl as cl
 
 from pyapsp.device.kernels import Program
 
-__all__ = ["Loop", "loops_in", "loops_of"]
+__all__ = ["Loop", "loops_in", "loops_of", "loops_of_kernel"]
 
 _ELF = b"\x7fELF"
 _MACHINES = {62: "x86"}  # of the header of an ELF file
@@ -32,6 +36,12 @@ _LINES = {
     "ptx": re.compile(r"\s*(@!?%p\d+\s+)?(?P<name>[a-z][\w.]*)\s+(?P<operands>[^:]*);"),
 }
 _LABEL = re.compile(r"\s*(?P<label>[.$\w]+):\s*(//.*)?$")
+# The line where a function begins.
+_FUNCTIONS = {
+    "x86": re.compile(r"[0-9a-f]+ <(?P<name>.+)>:$"),
+    "sass": re.compile(r"\.text\.(?P<name>\S+):$"),
+    "ptx": re.compile(r"(\.visible )?\.(entry|func) (?P<name>\w+)"),
+}
 # The vector registers: a letter -> bytes.
 _VECTORS = re.compile(r"%(?P<width>[xyz])mm")
 _VECTOR_BYTES = {"x": 16, "y": 32, "z": 64}
@@ -51,10 +61,15 @@ class Loop:
     mnemonics: tuple[str, ...]  # in their order, without operands
     # Of the widest vector register that is used; 0 if there is none.
     vector_bytes: int = 0
+    function: str = ""  # the compiled function, for instance the name of the kernel
 
     def count(self, pattern: str) -> int:
         """Return the number of instructions whose whole mnemonic matches a pattern."""
         return sum(re.fullmatch(pattern, name) is not None for name in self.mnemonics)
+
+    def mix(self) -> dict[str, int]:
+        """Return mnemonic, without what follows a dot, -> number of instructions; most first."""
+        return dict(Counter(name.partition(".")[0] for name in self.mnemonics).most_common())
 
 
 def loops_of(program: Program) -> list[Loop]:
@@ -77,6 +92,27 @@ def loops_of(program: Program) -> list[Loop]:
     ]
 
 
+def loops_of_kernel(kernel: cl.Kernel) -> list[Loop]:
+    """Return the innermost loops of a kernel that has run, largest first; equal ones once.
+
+    Empty as for `loops_of`.
+    """
+    program = cast("cl.Program", kernel.get_info(cl.kernel_info.PROGRAM))
+    names = str(program.get_info(cl.program_info.KERNEL_NAMES)).split(";")
+    binaries = cast("list[bytes]", program.get_info(cl.program_info.BINARIES))
+    loops = [
+        loop
+        for binary in binaries
+        for instruction_set, text in _listings(binary)
+        for loop in loops_in(text, instruction_set)
+        # a compiler makes several functions of a kernel, whose names contain its name
+        if max((name for name in names if name in loop.function), key=len, default="")
+        == kernel.function_name
+    ]
+    once = {loop.mnemonics: loop for loop in loops}.values()
+    return sorted(once, key=lambda loop: -len(loop.mnemonics))
+
+
 def loops_in(text: str, instruction_set: str) -> list[Loop]:
     """Return the innermost loops of a listing: from the target of a jump back to the jump.
 
@@ -90,8 +126,10 @@ def loops_in(text: str, instruction_set: str) -> list[Loop]:
     widths: list[int] = []
     places: dict[str, int] = {}  # address or label -> number of the instruction
     loops: list[Loop] = []
-    last_start = -1
+    last_start, function = -1, ""
     for line in text.splitlines():
+        if begin := _FUNCTIONS[instruction_set].match(line):
+            function = begin["name"]
         if label := _LABEL.match(line):
             places[label["label"]] = len(names)
         elif code := _LINES[instruction_set].match(line):
@@ -107,7 +145,8 @@ def loops_in(text: str, instruction_set: str) -> list[Loop]:
             # a loop that contains another one is not innermost
             if start is not None and start > last_start:
                 last_start = start
-                loops.append(Loop(instruction_set, tuple(names[start:]), max(widths[start:])))
+                wide = max(widths[start:])
+                loops.append(Loop(instruction_set, tuple(names[start:]), wide, function))
     return loops
 
 

@@ -55,10 +55,11 @@ def memory(device: Device, *, quick: bool = False) -> Iterator[Prepare]:
         yield partial(_gather, device, size, 0, _scattered(size), "gather", {"bytes": size}, None)
     size = min(_QUICK if quick else _LARGEST, _most(device))
     for shift in range(0, 6, 2 if quick else 1):
-        place: Record = {"neighbours": 2**shift}
+        place: Record = {"neighbours": 2**shift, "buffer": size}
         yield partial(_gather, device, size, shift, _LINE, "coalescence", place)
     for shift in range(0, 6, 2 if quick else 1):
-        yield partial(_gather, device, size, 0, 2**shift, "stride", {"words": 2**shift})
+        place = {"words": 2**shift, "buffer": size}
+        yield partial(_gather, device, size, 0, 2**shift, "stride", place)
     for bytes_each in (1, 2, 4, 8, 16)[:: 2 if quick else 1]:
         yield partial(_copy, device, min(_QUICK if quick else 2**26, _most(device)), bytes_each)
     for stride in (1, 2, 3, 4, 8, 16, 32)[:: 2 if quick else 1]:
@@ -337,7 +338,7 @@ def _copy(device: Device, size: int, bytes_each: int) -> Benchmark:
         copied = read_back(queue, to, size // 4)
         return difference(copied, source if rounds else np.zeros_like(source))
 
-    place: Record = {"bytes": bytes_each}
+    place: Record = {"bytes": bytes_each, "buffer": size}
     return Benchmark("access size", place, "bytes", 2.0 * size, run, fault, metered=True)
 
 

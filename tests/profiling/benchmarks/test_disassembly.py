@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from pyapsp.profiling.benchmarks.disassembly import loops_in
+from pyapsp.device.kernels import Program
+from pyapsp.profiling.benchmarks import disassembly
+from pyapsp.profiling.benchmarks.disassembly import loops_in, loops_of_kernel
 
 X86 = """
 0000000000001000 <kernel>:
@@ -19,6 +21,7 @@ X86 = """
     1016:\tret
 """
 SASS = """
+.text.kernel:
 .L_x_0:
         /*0000*/                   LDC R1, c[0x0][0x28] ;
 .L_x_1:
@@ -31,6 +34,7 @@ SASS = """
 """
 PTX = """
 .target sm_90, texmode_independent
+.visible .entry kernel(
 $L__BB0_1:
 \tmov.u32 \t%r1, %ctaid.x;
 $L__BB0_2:                              // =>This Inner Loop
@@ -60,9 +64,27 @@ def test_the_loop_is_found_and_its_instructions_counted(
     assert loop.vector_bytes == width
     assert loop.count(pattern) == 2
     assert loop.count("add") == 0  # the whole mnemonic counts
+    assert loop.function == "kernel"
+    assert next(iter(loop.mix().items())) == (pattern.split("\\.")[0].rstrip(".*"), 2)
 
 
 def test_code_without_a_jump_back_has_no_loop():
     assert (
         loops_in(X86.replace("1003 <", "1016 <").replace("je     1000", "je     1020"), "x86") == []
     )
+
+
+def test_loops_of_a_kernel_are_those_of_its_functions(device, monkeypatch):
+    """A compiler may make several functions of a kernel; equal loops of them count once."""
+    body = "__global float *x) { x[0] = 1; }"
+    program = Program(device, f"__kernel void add({body}\n__kernel void a_add({body}")
+    two = X86.replace("vaddps", "vmulps").replace("dec    %ecx", "dec    %ecx\n    100c:\tnop")
+    listing = "".join(
+        text.replace("<kernel>:", f"<{name}>:")
+        for name, text in (("k_add_fast", X86), ("k_add", X86), ("k_a_add_fast", two))
+    )
+    monkeypatch.setattr(disassembly, "_listings", lambda binary: [("x86", listing)])
+    (loop,) = loops_of_kernel(program.kernel("add"))
+    assert loop.mix() == {"vaddps": 2, "dec": 1, "jne": 1}
+    (loop,) = loops_of_kernel(program.kernel("a_add"))
+    assert loop.mix() == {"vmulps": 2, "dec": 1, "nop": 1, "jne": 1}
