@@ -133,6 +133,8 @@ def lines(record: Mapping[str, Any]) -> Iterator[str]:
         yield f"  traces of {record['recorded']:.1%} of the groups"
     operations = sorted(record["operations"].items(), key=lambda pair: -pair[1])
     yield "  operations: " + ", ".join(f"{count:.4g} {name}" for name, count in operations)
+    if record["registers"] is not None:
+        yield f"  {record['registers']} registers, {record['spilled']:,} bytes spilled"
     for each in record["loops"]:
         mix, count = each["mix"], sum(each["mix"].values())
         most = ", ".join(f"{number:,} {name}" for name, number in list(mix.items())[:_MIX])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from math import prod
 from pathlib import Path
 from statistics import median
@@ -21,13 +21,13 @@ from pyapsp.device.kernels import Program, assemble
 from pyapsp.device.kernels.source import headed, root
 from pyapsp.profiling.arguments import arguments_of
 from pyapsp.profiling.benchmarks.characterisation import Characterisation
-from pyapsp.profiling.benchmarks.disassembly import Loop, loops_of_kernel
+from pyapsp.profiling.benchmarks.disassembly import Loop, Registers, loops_of_kernel, registers_of
 from pyapsp.profiling.model import analyse
 from pyapsp.profiling.traces.analysis import Analyst, LaunchTrace
 from pyapsp.profiling.traces.criteria import WEIGHTS, Criteria, quality, transfer
 from pyapsp.profiling.traces.record import Recorder, Shape
 
-__all__ = ["described", "group_of", "profile_kernel", "source_of", "with_includes"]
+__all__ = ["Code", "described", "group_of", "profile_kernel", "source_of", "with_includes"]
 
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*["<]([^">]+)[">]')
 _ONCE = re.compile(r"^[ \t]*#[ \t]*pragma[ \t]+once\b")
@@ -35,6 +35,14 @@ _OWNER = "profile kernel"
 _GROUP = 64
 _SHOWN = 10
 _LOOPS = 3
+
+
+@dataclass(frozen=True)
+class Code:
+    """What is known of a compiled kernel."""
+
+    registers: Registers | None
+    loops: list[Loop]
 
 
 def source_of(file: str, defines: Mapping[str, str | int], folders: Sequence[str] = ()) -> str:
@@ -139,16 +147,18 @@ def profile_kernel(
             everything = cast("list[np.generic]", list(arguments))
             times.append(event_seconds(built(queue, shape.items, shape.group, *everything)))
 
-        trace = analyst.trace(recorder, queue, shape, arguments, local, clean=clean)
+        registers = registers_of(built)
+        used = None if registers is None else registers.count
+        trace = analyst.trace(recorder, queue, shape, arguments, local, used, clean)
     characterisation = None if profile is None else Characterisation.of(profile)
-    loops = loops_of_kernel(built)
-    return {"file": file, **described(trace, median(times[1:]), loops, characterisation)}
+    code = Code(registers, loops_of_kernel(built))
+    return {"file": file, **described(trace, median(times[1:]), code, characterisation)}
 
 
 def described(
     trace: LaunchTrace,
     seconds: float,
-    loops: Sequence[Loop],
+    code: Code,
     device: Characterisation | None,
     host_sync: float = 1.0,
 ) -> Record:
@@ -158,9 +168,10 @@ def described(
     -------
     dict
         ``kernel``, ``items``, ``group``, ``seconds``; ``operations``; ``criteria`` (null: not
-        known), ``quality`` (of those that are known), ``sites`` and ``divergent`` lines; ``loops``:
-        the largest innermost loops of the compiled kernel, where the driver gives its code, with
-        their instructions by mnemonic; with a device also ``limits``: see `model.Analysis`.
+        known), ``quality`` (of those that are known), ``sites`` and ``divergent`` lines; of the
+        compiled kernel, where the driver gives its code, ``registers`` of a work-item and bytes
+        that are ``spilled`` (null: not known), and its largest innermost ``loops`` with their
+        instructions by mnemonic; with a device also ``limits``: see `model.Analysis`.
     """
     values = trace.criteria
     limits = None if device is None else analyse(trace, seconds, device, host_sync)
@@ -197,8 +208,11 @@ def described(
             {"function": block.function, "file": block.file, "line": block.line, "idle": idle}
             for block, idle in trace.divergent[:_SHOWN]
         ],
+        "registers": None if code.registers is None else code.registers.count,
+        "spilled": None if code.registers is None else code.registers.spilled,
         "loops": [
-            {"instruction_set": each.instruction_set, "mix": each.mix()} for each in loops[:_LOOPS]
+            {"instruction_set": each.instruction_set, "mix": each.mix()}
+            for each in code.loops[:_LOOPS]
         ],
         "limits": None if limits is None else asdict(limits),
     }

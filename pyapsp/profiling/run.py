@@ -21,8 +21,8 @@ from pyapsp.device.kernels import Program
 from pyapsp.device.kernels.source import headed
 from pyapsp.profiling.arguments import SCALARS
 from pyapsp.profiling.benchmarks.characterisation import Characterisation
-from pyapsp.profiling.benchmarks.disassembly import Loop, loops_of_kernel
-from pyapsp.profiling.kernel import described, group_of, with_includes
+from pyapsp.profiling.benchmarks.disassembly import loops_of_kernel, registers_of
+from pyapsp.profiling.kernel import Code, described, group_of, with_includes
 from pyapsp.profiling.observe import Command, Launched, Timeline, observing
 from pyapsp.profiling.probes.opencl_types import Parameter
 from pyapsp.profiling.traces.analysis import Analyst, LaunchTrace, mean
@@ -58,7 +58,7 @@ class _Traced:
     number: int  # of the launches of its kernel, from 1
     trace: LaunchTrace
     seconds: float  # without probes
-    loops: list[Loop]  # of the compiled kernel
+    code: Code
 
 
 def profile_run(
@@ -205,7 +205,7 @@ class _Tracer:
         except (PyApspError, cl.Error) as error:
             found.error = str(error)
 
-    def _traced(self, launch: Launched) -> tuple[LaunchTrace, float, list[Loop]]:
+    def _traced(self, launch: Launched) -> tuple[LaunchTrace, float, Code]:
         if launch.moved:
             raise CapabilityError("launches whose items begin at an offset are not traced")
         device, source, standard = built(launch)
@@ -230,8 +230,10 @@ class _Tracer:
             everything = cast("list[cl.Buffer]", launch.arguments)
             times.append(event_seconds(kernel(queue, shape.items, shape.group, *everything)))
 
-        trace = analyst.trace(recorder, queue, shape, arguments, local, clean=clean)
-        return trace, median(times[1:]), loops_of_kernel(kernel)
+        registers = registers_of(kernel)
+        used = None if registers is None else registers.count
+        trace = analyst.trace(recorder, queue, shape, arguments, local, used, clean)
+        return trace, median(times[1:]), Code(registers, loops_of_kernel(kernel))
 
 
 def built(launch: Launched) -> tuple[Device, str, str | None]:
@@ -312,5 +314,5 @@ def _described(kernel: _Kernel | None, device: Characterisation | None, waited: 
     trace = replace(longest.trace, criteria=values)
     return {
         "traced": longest.number,
-        "trace": described(trace, longest.seconds, longest.loops, device, waited),
+        "trace": described(trace, longest.seconds, longest.code, device, waited),
     }

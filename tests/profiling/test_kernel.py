@@ -13,6 +13,7 @@ from pyapsp.cli.profile_kernel import lines
 from pyapsp.errors import KernelBuildError, ParameterError, ProgramError
 from pyapsp.profiling.benchmarks import disassembly
 from pyapsp.profiling.kernel import profile_kernel, source_of
+from pyapsp.profiling.traces.criteria import Units
 
 SCALE = """
 #include "parts/factor.h"
@@ -102,6 +103,21 @@ def test_loops_of_the_compiled_kernel(device, tmp_path, monkeypatch, capsys):
     assert json.loads(out.read_text())["loops"] == [{"instruction_set": "sass", "mix": mix}] * 3
     line = "  loop of 4 instructions (sass): 2 FADD, 1 FMNMX, 1 BRA"
     assert capsys.readouterr().out.count(line) == 3
+
+
+def test_registers_limit_occupancy(device, tmp_path, monkeypatch, capsys):
+    """A unit with 65,536 registers has 8 warps of 32 items that take 256 each, of 64."""
+    file = str(tmp_path / "one.cl")
+    Path(file).write_text("__kernel void one(__global int *x) { x[get_global_id(0)] = 1; }\n")
+    units = Units(1, 2048, 32, 32, 65536, 65536, 256)
+    monkeypatch.setattr("pyapsp.profiling.traces.analysis.units_of", lambda *_: units)
+    few, many = (disassembly.Registers(count, spilled) for count, spilled in ((16, 0), (255, 24)))
+    for registers, occupancy in ((None, 1.0), (few, 1.0), (many, 8 / 64)):
+        monkeypatch.setattr("pyapsp.profiling.kernel.registers_of", lambda _, each=registers: each)
+        record = profile_kernel(device, file, "one", ["zeros:4096"], [4096], [64])
+        assert record["criteria"]["occupancy"] == occupancy
+    assert (record["registers"], record["spilled"]) == (255, 24)
+    assert "  255 registers, 24 bytes spilled" in lines(record)
 
 
 @pytest.mark.slow

@@ -1,8 +1,9 @@
-"""The instructions of the loop of a compiled kernel, where the driver gives its code.
+"""The loops and the registers of a compiled kernel, where the driver gives its code.
 
 The binary of a program is one of two things: an archive that contains the library which the driver
 has compiled for a processor (``objdump`` disassembles it), or PTX text, which ``ptxas`` assembles
-and ``nvdisasm`` disassembles. Without these two, the instructions of the PTX are counted.
+and ``nvdisasm`` disassembles. Without these two, the instructions of the PTX are counted, and the
+registers are not known.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import cast
 
@@ -21,7 +23,7 @@ import pyopencl as cl
 
 from pyapsp.device.kernels import Program
 
-__all__ = ["Loop", "loops_in", "loops_of", "loops_of_kernel"]
+__all__ = ["Loop", "Registers", "loops_in", "loops_of", "loops_of_kernel", "registers_of"]
 
 _ELF = b"\x7fELF"
 _MACHINES = {62: "x86"}  # of the header of an ELF file
@@ -51,6 +53,22 @@ _JUMPS_TO = {
     "sass": re.compile(r".*?`?\(?(\.L[\w$.]+|0x[0-9a-f]+)"),
     "ptx": re.compile(r"([$\w]+)"),
 }
+
+
+# What ptxas prints of a kernel.
+_USED = re.compile(
+    r"entry function '(?P<name>\w+)'.*?(?P<spilled>\d+) bytes spill stores"
+    r".*?Used (?P<registers>\d+) registers",
+    re.DOTALL,
+)
+
+
+@dataclass(frozen=True)
+class Registers:
+    """The registers of a compiled kernel."""
+
+    count: int  # of a work-item
+    spilled: int  # bytes that it stores to memory, because registers are missing
 
 
 @dataclass(frozen=True)
@@ -99,10 +117,9 @@ def loops_of_kernel(kernel: cl.Kernel) -> list[Loop]:
     """
     program = cast("cl.Program", kernel.get_info(cl.kernel_info.PROGRAM))
     names = str(program.get_info(cl.program_info.KERNEL_NAMES)).split(";")
-    binaries = cast("list[bytes]", program.get_info(cl.program_info.BINARIES))
     loops = [
         loop
-        for binary in binaries
+        for binary in _binaries(kernel)
         for instruction_set, text in _listings(binary)
         for loop in loops_in(text, instruction_set)
         # a compiler makes several functions of a kernel, whose names contain its name
@@ -111,6 +128,21 @@ def loops_of_kernel(kernel: cl.Kernel) -> list[Loop]:
     ]
     once = {loop.mnemonics: loop for loop in loops}.values()
     return sorted(once, key=lambda loop: -len(loop.mnemonics))
+
+
+def registers_of(kernel: cl.Kernel) -> Registers | None:
+    """Return the registers of a kernel; None if the driver does not give its code as PTX."""
+    for binary in _binaries(kernel):
+        if ptx := _ptx_of(binary):
+            for found in _USED.finditer(_assembled(*ptx)[1]):
+                if found["name"] == kernel.function_name:
+                    return Registers(int(found["registers"]), int(found["spilled"]))
+    return None
+
+
+def _binaries(kernel: cl.Kernel) -> list[bytes]:
+    program = cast("cl.Program", kernel.get_info(cl.kernel_info.PROGRAM))
+    return cast("list[bytes]", program.get_info(cl.program_info.BINARIES))
 
 
 def loops_in(text: str, instruction_set: str) -> list[Loop]:
@@ -157,12 +189,19 @@ def _address(text: str) -> str:
     return text
 
 
+def _ptx_of(binary: bytes) -> tuple[str, str] | None:
+    """Return the PTX in the binary of a program, and its target."""
+    target = _TARGET.search(binary)
+    if target is None:
+        return None
+    return binary.rstrip(b"\0").decode("utf-8", "replace"), target[1].decode()
+
+
 def _listings(binary: bytes) -> Iterator[tuple[str, str]]:
     """Yield instruction set and disassembly of each piece of code in the binary of a program."""
-    if target := _TARGET.search(binary):
-        text = binary.rstrip(b"\0").decode("utf-8", "replace")
-        assembled = _assembled(text, target[1].decode())
-        yield ("ptx", text) if assembled is None else ("sass", assembled)
+    if ptx := _ptx_of(binary):
+        assembled, _ = _assembled(*ptx)
+        yield ("sass", assembled) if assembled else ("ptx", ptx[0])
     for start in re.finditer(re.escape(_ELF), binary):
         piece = binary[start.start() :]
         machine = _MACHINES.get(int.from_bytes(piece[18:20], "little"))
@@ -174,23 +213,24 @@ def _disassembled(library: bytes) -> str:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "kernel.so"
         file.write_bytes(library)
-        return _output("objdump", "-d", "--no-show-raw-insn", str(file))
+        return _output("objdump", "-d", "--no-show-raw-insn", str(file))[0]
 
 
-def _assembled(text: str, target: str) -> str | None:
-    """Assemble PTX and return its disassembly; None without the tools."""
+@lru_cache(maxsize=4)
+def _assembled(text: str, target: str) -> tuple[str, str]:
+    """Assemble PTX; return its disassembly, and what ptxas prints. Empty without the tools."""
     with tempfile.TemporaryDirectory() as folder:
         source, binary = Path(folder) / "kernel.ptx", Path(folder) / "kernel.cubin"
         source.write_text(text, encoding="utf-8")
-        _output("ptxas", f"-arch={target}", str(source), "-o", str(binary))
-        listing = _output("nvdisasm", "-c", str(binary)) if binary.exists() else ""
-        return listing or None
+        _, printed = _output("ptxas", "-v", f"-arch={target}", str(source), "-o", str(binary))
+        listing = _output("nvdisasm", "-c", str(binary))[0] if binary.exists() else ""
+        return listing, printed
 
 
-def _output(tool: str, *arguments: str) -> str:
-    """Return what a tool prints; nothing if there is no such tool, or it fails."""
+def _output(tool: str, *arguments: str) -> tuple[str, str]:
+    """Return the output and the messages of a tool; nothing if it is not there, or fails."""
     path = shutil.which(tool)
     if path is None:
-        return ""
+        return "", ""
     done = subprocess.run([path, *arguments], capture_output=True, text=True, errors="replace")
-    return done.stdout if done.returncode == 0 else ""
+    return (done.stdout, done.stderr) if done.returncode == 0 else ("", "")

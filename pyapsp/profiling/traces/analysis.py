@@ -114,6 +114,7 @@ class Analyst:
         shape: Shape,
         arguments: Sequence[Argument],
         local_bytes: int = 0,
+        registers: int | None = None,
         clean: Callable[[], object] | None = None,
     ) -> LaunchTrace:
         """Launch a kernel once with each probe; its buffers are restored after each.
@@ -124,6 +125,8 @@ class Analyst:
             What to launch. The kernel must not write to images: they are not restored.
         local_bytes : int
             Local memory of a group.
+        registers : int, optional
+            Those of a work-item, if they are known.
         clean : callable, optional
             Launches the kernel without probes, and times it; called several times, with restored
             buffers. The first time differs from later ones, for instance because the driver
@@ -160,13 +163,14 @@ class Analyst:
                 restore()
         queue.finish()
         memory = float(sum(buffer.size for buffer, _ in saved))
-        return self._reduced(recorder.kernel, shape, local_bytes, memory, counts, times, log, order)
+        launch = Launch(shape.in_group, shape.groups, local_bytes, registers)
+        return self._reduced(recorder.kernel, shape, launch, memory, counts, times, log, order)
 
     def _reduced(
         self,
         kernel: str,
         shape: Shape,
-        local_bytes: int,
+        launch: Launch,
         memory: float,
         counts: BlockCounts,
         times: WarpTimes,
@@ -191,7 +195,6 @@ class Analyst:
                 l1_granularity=criteria.granularity(found.useful, found.lines, self._line),
                 l2_granularity=criteria.granularity(found.useful, found.sectors, self._sector),
             )
-        launch = Launch(shape.in_group, shape.groups, local_bytes)
         units = units_of(self.device, self.width, shape.in_group)
         if units is not None:
             values = replace(values, occupancy=criteria.occupancy(launch, units))
@@ -207,7 +210,7 @@ class Analyst:
         return LaunchTrace(
             kernel,
             shape,
-            local_bytes,
+            launch.local_bytes,
             counts.operations(),
             found,
             min(float(reduction.footprint(log.trace, self._sector) * log.every), memory),

@@ -6,7 +6,12 @@ import pytest
 
 from pyapsp.device.kernels import Program
 from pyapsp.profiling.benchmarks import disassembly
-from pyapsp.profiling.benchmarks.disassembly import loops_in, loops_of_kernel
+from pyapsp.profiling.benchmarks.disassembly import (
+    Registers,
+    loops_in,
+    loops_of_kernel,
+    registers_of,
+)
 
 X86 = """
 0000000000001000 <kernel>:
@@ -88,3 +93,28 @@ def test_loops_of_a_kernel_are_those_of_its_functions(device, monkeypatch):
     assert loop.mix() == {"vaddps": 2, "dec": 1, "jne": 1}
     (loop,) = loops_of_kernel(program.kernel("a_add"))
     assert loop.mix() == {"vmulps": 2, "dec": 1, "nop": 1, "jne": 1}
+
+
+PRINTED = """
+ptxas info    : 0 bytes gmem
+ptxas info    : Compiling entry function 'add' for 'sm_90'
+ptxas info    : Function properties for add
+    16 bytes stack frame, 12 bytes spill stores, 8 bytes spill loads
+ptxas info    : Used 10 registers, used 1 barriers
+ptxas info    : Compiling entry function 'a_add' for 'sm_90'
+ptxas info    : Function properties for a_add
+    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
+ptxas info    : Used 168 registers, 400 bytes smem
+"""
+
+
+@pytest.mark.parametrize(("name", "registers"), [("add", (10, 12)), ("a_add", (168, 0))])
+def test_registers_are_those_that_ptxas_counts(device, monkeypatch, name, registers):
+    body = "__global float *x) { x[0] = 1; }"
+    kernel = Program(device, f"__kernel void {name}({body}").kernel(name)
+    assert registers_of(kernel) is None or device.kind == "gpu"
+    monkeypatch.setattr(disassembly, "_binaries", lambda kernel: [PTX.encode()])
+    monkeypatch.setattr(disassembly, "_assembled", lambda text, target: ("", PRINTED))
+    assert registers_of(kernel) == Registers(*registers)
+    monkeypatch.setattr(disassembly, "_assembled", lambda text, target: ("", ""))
+    assert registers_of(kernel) is None
