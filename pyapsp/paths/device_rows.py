@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -126,27 +126,28 @@ class DeviceRows:
             Bytes of a word, if each value is in the lowest bits of one. Its type is that of the
             rows.
         """
-        self.enqueue(queue, found, dtype, columns, word)
+        self.copying(queue, found, dtype, columns, word)()
         queue.finish()
 
-    def enqueue(
+    def copying(
         self,
         queue: cl.CommandQueue,
         found: cl.Buffer,
         dtype: np.dtype,
         columns: int,
         word: int = 0,
-    ) -> None:
-        """Enqueue the copy of `take`."""
+    ) -> Callable[[], object]:
+        """Return a function that enqueues the copy of `take`, and that may be called again."""
         rows, n = self.shape
         if not rows * n:
-            return
+            return lambda: None
         group = self._group
         groups = 1 if group == 1 else min(max(_GROUPS // rows, 1), -(-n // group))
         sizes = np.int64(self._first), np.int32(rows), np.int32(n)
         kernel = self._program(dtype, word=word).kernel("device_rows_copy")
         arrays = found, np.int64(columns), self.buffer, self._infinity(dtype)
-        kernel(queue, (groups * group, min(rows, _ROWS)), (group, 1), *arrays, *sizes)
+        shape = (groups * group, min(rows, _ROWS)), (group, 1)
+        return partial(kernel, queue, *shape, *arrays, *sizes)
 
     def put(self, rows: np.ndarray) -> None:
         """Copy distances of the host, which have the type and the shape of these rows."""

@@ -19,6 +19,7 @@ from pyapsp.paths.device_rows import DeviceRows
 from pyapsp.registry import planning
 from pyapsp.registry.tuning.method import BufferedMethod
 from pyapsp.traversal.components.component_methods import ComponentOptions
+from pyapsp.traversal.sssp import sssp_delta_stepping
 
 GRAPH = generators.random_graph(300, seed=1)
 CALLS = {
@@ -63,6 +64,15 @@ def test_later_calls_use_the_plan_of_the_others(name, keep, there, plans):
     plans.clear()
     np.testing.assert_array_equal(call(there, keep=keep), expected)
     assert not plans
+
+
+def test_later_searches_find_no_sizes_again(there, monkeypatch):
+    call = CALLS["float32"]
+    for _ in range(2):
+        expected = call(there)
+    for name in "_own", "_delta", "_list_length", "type_on_device":
+        monkeypatch.setattr(sssp_delta_stepping, name, None)
+    np.testing.assert_array_equal(call(there), expected)
 
 
 def test_other_sources_use_the_plan_and_have_their_own_answer(there, plans):

@@ -177,6 +177,39 @@ def test_rows_of_the_device_come_with_the_last_launches(dtype, device, monkeypat
         assert found.stats["rounds"] > module._BATCH
 
 
+def test_few_launches_are_in_vain(device, monkeypatch):
+    """Less than a batch: at most a third of all launches, or seven."""
+    launched, search = [], module._Entries.search
+
+    def counted(self, source, row=None):
+        step = self._step
+        self._step = lambda *arguments: (launched.append(1), step(*arguments))
+        search(self, source, row)
+
+    monkeypatch.setattr(module._Entries, "search", counted)
+    for n in range(3, 90, 2):
+        graph = Graph.from_arcs(n, range(n - 1), range(1, n), [1, 90] * (n // 2))
+        launched.clear()
+        found = pyapsp.sssp(graph, 0, pyapsp.method(ID, delta=1, walk=0), device=device)
+        used = found.stats["rounds"]
+        assert used <= len(launched) <= max(used + module._BATCH - 1, 1.5 * used)
+
+
+def test_a_copy_to_rows_of_the_device_is_prepared_once(device, monkeypatch):
+    prepared, copying = [], DeviceRows.copying
+
+    def counted(self, *arguments):
+        prepared.append(self)
+        return copying(self, *arguments)
+
+    monkeypatch.setattr(DeviceRows, "copying", counted)
+    graph = Graph.from_arcs(90, range(89), range(1, 90))
+    method = pyapsp.method(ID, delta=1, walk=0)
+    found = pyapsp.sssp(graph, 0, method, keep="device", device=device)
+    assert found.stats["rounds"] > 2 * module._BATCH
+    assert len(prepared) == 1
+
+
 def test_entries_above_the_threshold_wait(device):
     """Also while near entries are relaxed by more than one launch."""
     graph = weighted(generators.grid_2d(40, 40, 1), 100)

@@ -368,7 +368,7 @@ class _Search:
         then = None
         if isinstance(distances, DeviceRows):
             assert levels is not None
-            then = partial(distances.enqueue, queue, levels, distances.dtype, self._n)
+            then = partial(distances.copying, queue, levels, distances.dtype, self._n)
         state = self._find(source, (levels, parents, *self._own), rows, then)
         if predecessors is not None:
             assert self._smallest is not None
@@ -401,7 +401,7 @@ class _Search:
         source: int,
         arrays: tuple[cl.Buffer | None, ...],
         rows: list[tuple[cl.Buffer, np.ndarray]],
-        then: Callable[[], None] | None = None,
+        then: Callable[[], Callable[[], object]] | None = None,
     ) -> np.ndarray:
         """Find the levels, and return the last record of the state; the rest as for `_advanced`."""
         n, entering, source_ = np.int32(self._n), self._entering[0], np.int32(source)
@@ -453,14 +453,15 @@ class _Search:
         self,
         arguments: tuple[KernelArgument, ...],
         rows: list[tuple[cl.Buffer, np.ndarray]],
-        then: Callable[[], None] | None,
+        then: Callable[[], Callable[[], object]] | None,
     ) -> np.ndarray:
         """Launch steps until a frontier is empty; return the record of that frontier.
 
-        The rows are the arrays in which the device writes. What `then` enqueues follows each batch:
-        it is rarely in vain, for most searches end with the first. The host waits once for a batch.
+        The rows are the arrays in which the device writes. `then` is called while the first batch
+        runs. What the function that it returns enqueues follows each batch: it is rarely in vain,
+        for most searches end with the first. The host waits once for a batch.
         """
-        turn, batch, limits = 0, self._batch, self._limits
+        turn, batch, limits, follow = 0, self._batch, self._limits, None
         state = np.empty((_RECORDS + 1, _RECORD), np.int32)
         while True:
             last = turn + batch
@@ -474,7 +475,8 @@ class _Search:
             events += [hand_back(self._queue, buffer, row) for buffer, row in rows]
             if then is not None:
                 self._queue.flush()
-                then()
+                follow = follow or then()
+                follow()
             self._send_last()
             if self._m <= _SHORT:
                 awaited(self._queue, steps[0], events[-1])

@@ -11,6 +11,7 @@ uses int32. On a device that shares the memory of the host, the arcs are read wh
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -28,7 +29,12 @@ from pyapsp.paths import PathOptions
 from pyapsp.paths.device_rows import DeviceRows, HostOrDevice
 from pyapsp.paths.leaving import AWAY, Leaving
 from pyapsp.registry import Parameters, ParameterValues, Plan, register
-from pyapsp.traversal.kernels import MOST_COUNTED, offset_type, standard_of_fences
+from pyapsp.traversal.kernels import (
+    MOST_COUNTED,
+    KernelArgument,
+    offset_type,
+    standard_of_fences,
+)
 from pyapsp.traversal.narrow import NarrowRow, Row
 from pyapsp.traversal.search import Searcher
 from pyapsp.traversal.sssp.tree import (
@@ -45,7 +51,9 @@ __all__ = ["SsspDeltaStepping"]
 
 # Entries, and vertices, are counted in 32 bits with their double.
 _LARGEST = 2**30
-# Launches of the first batch. A batch is twice as long as the one before, up to the limit.
+# A batch has half as many launches as all batches before it, but at least and at most so many.
+# Random graphs with a million vertices take 14 to 16 launches. If each batch were twice as long as
+# the one before, 24 would be enqueued.
 _BATCH, _LONGEST_BATCH = 8, 128
 # Work-items for each compute unit of a GPU; a CPU has one.
 _ITEMS = 2048
@@ -64,6 +72,33 @@ _LONG = 2**18
 # The layout of the state, see the kernel file.
 _RECORDS, _RECORD, _BOUNDS = 4, 16, 4
 _COUNTS, _STEPS, _LIMIT = [0, 1, 2, 3, 5, 6], 8, 2
+
+
+@dataclass(frozen=True)
+class _Steps(Programs):
+    """The kernels, and what each search of a plan needs.
+
+    Attributes
+    ----------
+    dtype, offsets, weights : numpy.dtype
+        The types of distances, offsets and weights on the device.
+    sizes : list of int
+        Those of `_own`.
+    shape : tuple of tuple of int
+        Work-items of a launch and of a group.
+    delta : float
+        The step of the threshold.
+    numbers : tuple of numpy.generic
+        The last arguments of a step, except for the turn.
+    """
+
+    dtype: np.dtype
+    offsets: np.dtype
+    weights: np.dtype
+    sizes: list[int]
+    shape: tuple[tuple[int], tuple[int]]
+    delta: float
+    numbers: tuple[np.generic, ...]
 
 
 @register
@@ -112,19 +147,42 @@ class SsspDeltaStepping(NonNegativeSearch):
             sizes += Tree.buffers(graph.n)
         return [max(size, 4) for size in sizes]
 
-    def prepare(self, graph: Graph, options: PathOptions, parameters: Parameters) -> Programs:
-        """Build the kernels."""
+    def prepare(self, graph: Graph, options: PathOptions, parameters: Parameters) -> _Steps:
+        """Build the kernels, and find what their launches have in common."""
         device, inner = options.device, type_on_device(graph, options.dtype)
-        types = inner, offset_type(device), _weights(graph, options)
-        defines = word_defines(device, *types) | {
-            "PYAPSP_GROUP": parameters.integer("group"),
+        offsets, weights = offset_type(device), _weights(graph, options)
+        group, held = parameters.integer("group"), _list_length(options, parameters)
+        defines = word_defines(device, inner, offsets, weights) | {
+            "PYAPSP_GROUP": group,
             "PYAPSP_CHUNK": _chunk(parameters),
-            "PYAPSP_HELD": _list_length(options, parameters),
-            "PYAPSP_AHEAD": _AHEAD * device.traits.prefetches * (parameters.integer("group") == 1),
+            "PYAPSP_HELD": held,
+            "PYAPSP_AHEAD": _AHEAD * device.traits.prefetches * (group == 1),
         }
         file, standard = "traversal/sssp/sssp_delta_stepping.cl", standard_of_fences(device)
-        search = build(device, file, defines, standard=standard)
-        return Programs(search, Tree.build(device, *types) if options.predecessors else None)
+        units = device.capabilities.compute_units
+        groups = units if device.traits.scalar_groups else max(units * _ITEMS // group, 1)
+        delta = _delta(graph, inner, parameters.integer("delta"))
+        mean = max(graph.m / max(graph.n, 1), 1)
+        width = 1
+        while 2 * width <= min(group, 32) and 4 * width <= mean:
+            width *= 2
+        keep = min(int(parameters.integer("walk") / mean), held)
+        return _Steps(
+            build(device, file, defines, standard=standard),
+            Tree.build(device, inner, offsets, weights) if options.predecessors else None,
+            dtype=inner,
+            offsets=offsets,
+            weights=weights,
+            sizes=[max(size, 4) for size in _own(graph, options, parameters)],
+            shape=((groups * group,), (group,)),
+            delta=delta,
+            numbers=(
+                *map(np.int32, (graph.n, _room(graph), _pieces(graph, parameters))),
+                inner.type(delta),
+                options.farthest_in(inner),
+                *map(np.int32, (keep, width)),
+            ),
+        )
 
     def open(self, plan: Plan[Graph, PathOptions, Programs], watch: Stopwatch) -> _Entries:
         """Copy the graph to the device."""
@@ -224,42 +282,23 @@ class _Entries:
     rounds = 0
 
     def __init__(self, plan: Plan[Graph, PathOptions, Programs], watch: Stopwatch) -> None:
-        graph, options, parameters = plan.input, plan.options, plan.parameters
+        graph, options, steps = plan.input, plan.options, plan.state
+        assert isinstance(steps, _Steps)
         device, self._watch = options.device, watch
-        self._n, self._dtype = graph.n, type_on_device(graph, options.dtype)
+        self._n, self._dtype, self._shape = graph.n, steps.dtype, steps.shape
         self._queue = device.own_queue()
         self._arcs = uploaded(
-            *(self._queue, watch, (graph.indptr, offset_type(device)), (graph.indices, None)),
-            (graph.weights, _weights(graph, options)),
+            *(self._queue, watch, (graph.indptr, steps.offsets), (graph.indices, None)),
+            (graph.weights, steps.weights),
         )
-        sizes = [max(size, 4) for size in _own(graph, options, parameters)]
-        self._own = scratches(device, sizes)
+        self._own = scratches(device, steps.sizes)
         settled(self._queue, *self._own)
         self._words, self._state, self._bounds = self._own[0], self._own[6], self._own[7]
         targets = [] if options.targets is None else options.targets.tolist()
         self._targets = targets if len(targets) <= _WATCHED else []
-        self._delta = _delta(graph, self._dtype, parameters.integer("delta"))
-        units, group = device.capabilities.compute_units, parameters.integer("group")
-        groups = units if device.traits.scalar_groups else max(units * _ITEMS // group, 1)
-        self._shape = (groups * group,), (group,)
-        mean = max(graph.m / max(graph.n, 1), 1)
-        width = 1
-        while 2 * width <= min(group, 32) and 4 * width <= mean:
-            width *= 2
-        keep = min(int(parameters.integer("walk") / mean), _list_length(options, parameters))
-        value = self._dtype.type
-        self._start, self._step = map(plan.state.search.kernel, ("sssp_start", "sssp_step"))
-        self._fixed = (
-            *self._arcs,
-            *self._own,
-            np.int32(graph.n),
-            np.int32(_room(graph)),
-            np.int32(_pieces(graph, parameters)),
-            value(self._delta),
-            options.farthest_in(self._dtype),
-            np.int32(keep),
-            np.int32(width),
-        )
+        self._start, self._step = map(steps.search.kernel, ("sssp_start", "sssp_step"))
+        self._delta = steps.delta
+        self._fixed: tuple[KernelArgument, ...] = (*self._arcs, *self._own, *steps.numbers)
         self._tree = Tree.planned(plan, self._arcs, self._dtype)
         self._leaving: Leaving | None = None
         self._left: cl.Event | None = None
@@ -280,7 +319,7 @@ class _Entries:
         if self._left is not None:
             cl.enqueue_barrier(self._queue, wait_for=[self._left])
         self._start(self._queue, *self._shape, *start)
-        turn, batch = 0, _BATCH
+        turn, batch, copy = 0, _BATCH, None
         found = self._queue, self._words, self._dtype, self._n, word_of(self._dtype)
         records = np.empty((_RECORDS, _RECORD), np.int32)
         while True:
@@ -289,13 +328,14 @@ class _Entries:
                 turn += 1
             if row is not None:
                 self._queue.flush()
-                row.enqueue(*found)
+                copy = copy or row.copying(*found)  # made while the first launches run
+                copy()
             cl.enqueue_copy(self._queue, records, self._state)
-            record = records[turn % _RECORDS]
-            if not record[_COUNTS].any() or self._knows_targets(turn):
+            record = records[turn % _RECORDS].tolist()
+            if not any(record[each] for each in _COUNTS) or self._knows_targets(turn):
                 break
-            batch = min(2 * batch, _LONGEST_BATCH)
-        self.rounds += int(record[_STEPS])
+            batch = min(max(_BATCH, turn // 2), _LONGEST_BATCH)
+        self.rounds += record[_STEPS]
 
     def _knows_targets(self, turn: int) -> bool:
         """Return whether no entry that is left can lower the distance of a target.
