@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from pyapsp.base.changed import changed
 from pyapsp.base.errors import GraphError, ParameterError, PyApspError
 from pyapsp.base.reuse import empty
 from pyapsp.graph import Graph
@@ -61,7 +62,7 @@ class ComponentOptions(Options):
         """
         rows = DeviceRows(self.device, (1, n), np.dtype(np.int32))
         check_memory([rows.nbytes], self)
-        return replace(self, device_labels=rows, memory_limit=self.memory - rows.nbytes)
+        return changed(self, device_labels=rows, memory_limit=self.memory - rows.nbytes)
 
 
 @dataclass(frozen=True)

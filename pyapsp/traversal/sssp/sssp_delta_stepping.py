@@ -76,29 +76,15 @@ _COUNTS, _STEPS, _LIMIT = [0, 1, 2, 3, 5, 6], 8, 2
 
 @dataclass(frozen=True)
 class _Steps(Programs):
-    """The kernels, and what each search of a plan needs.
+    """The kernels, and what each search of a plan needs."""
 
-    Attributes
-    ----------
-    dtype, offsets, weights : numpy.dtype
-        The types of distances, offsets and weights on the device.
-    sizes : list of int
-        Those of `_own`.
-    shape : tuple of tuple of int
-        Work-items of a launch and of a group.
-    delta : float
-        The step of the threshold.
-    numbers : tuple of numpy.generic
-        The last arguments of a step, except for the turn.
-    """
-
-    dtype: np.dtype
-    offsets: np.dtype
+    dtype: np.dtype  # of the distances on the device
+    offsets: np.dtype  # their type there
     weights: np.dtype
-    sizes: list[int]
-    shape: tuple[tuple[int], tuple[int]]
-    delta: float
-    numbers: tuple[np.generic, ...]
+    sizes: list[int]  # those of `_own`
+    shape: tuple[tuple[int], tuple[int]]  # work-items of a launch, and of a group
+    delta: float  # the step of the threshold
+    numbers: tuple[np.generic, ...]  # the last arguments of a step, except for the turn
 
 
 @register
