@@ -15,6 +15,7 @@ from typing import Any, ClassVar, TypeVar, cast
 
 import numpy as np
 
+from pyapsp.base.changed import changed
 from pyapsp.base.errors import (
     CapabilityError,
     GraphError,
@@ -175,7 +176,7 @@ class PathOptions(Options):
             sizes.append(before.nbytes)
         check_memory(sizes, self)
         left = self.memory - sum(sizes)
-        return replace(self, device_rows=rows, device_predecessors=before, memory_limit=left)
+        return changed(self, device_rows=rows, device_predecessors=before, memory_limit=left)
 
     def must_check(self, graph: Graph) -> bool:
         """Return whether a distance that is too large for its type would make the answer wrong.
@@ -198,7 +199,7 @@ class PathOptions(Options):
                 cutoff = math.floor(cutoff) if whole else float(dtype.type(cutoff))
         if (dtype, cutoff) == (self.dtype, self.cutoff):
             return self
-        return replace(self, dtype=dtype, cutoff=cutoff)
+        return changed(self, dtype=dtype, cutoff=cutoff)
 
     def farthest_in(self, dtype: np.dtype) -> np.generic:
         """Return the largest finite distance of a type that is within the cutoff."""

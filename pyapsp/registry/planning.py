@@ -9,8 +9,8 @@ allocated when a plan runs.
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import replace
 
+from pyapsp.base.changed import changed
 from pyapsp.registry.algorithm import Method
 from pyapsp.registry.steps import AnyPlan, Options
 from pyapsp.registry.tuning.database import databases
@@ -35,11 +35,11 @@ def plan_for(method: Method, data: object, options: Options) -> AnyPlan:
     key = type(method), tuple(method.parameters.items()), decisive, facts, databases()
     before = plans.get(key)
     if before is not None:
-        return replace(before, input=data, options=options)
+        return changed(before, input=data, options=options)
     plan = method.plan(data, options)
     if plan.input is data and plan.options is options:
         if len(plans) >= _MOST:
             plans.clear()
         # without the graph, which would refer to itself, and the rows of the answer
-        plans[key] = replace(plan, input=None, options=None, build_seconds=0.0)
+        plans[key] = changed(plan, input=None, options=None, build_seconds=0.0)
     return plan
