@@ -24,7 +24,7 @@ from pyapsp.all_pairs.problem import ALL_PAIRS
 from pyapsp.base.errors import DeviceError, ParameterError, VerificationError
 from pyapsp.device import Device
 from pyapsp.graph.families import FAMILIES
-from pyapsp.numbers.arithmetic import arithmetic_defines
+from pyapsp.numbers.arithmetic import check_type
 from pyapsp.paths import AllPairsMethod, AllPairsOptions
 from pyapsp.registry import Answer, Parameters, Requirements, methods
 from pyapsp.registry.timing import in_turns
@@ -139,7 +139,7 @@ def tune_quickly(
         if part.dtype in refused:
             continue
         try:
-            arithmetic_defines(device, np.dtype(part.dtype))
+            check_type(device, np.dtype(part.dtype))
         except DeviceError as error:
             refused.add(part.dtype)
             result.left.append(str(error))

@@ -234,10 +234,10 @@ def _check_types(device: Device, dtypes: list[str]) -> None:
     """Raise an error if the device cannot run one of the types."""
     import numpy as np
 
-    from pyapsp.numbers.arithmetic import arithmetic_defines
+    from pyapsp.numbers.arithmetic import check_type
 
     for dtype in dtypes:
-        arithmetic_defines(device, np.dtype(dtype))
+        check_type(device, np.dtype(dtype))
 
 
 def _files(arguments: argparse.Namespace) -> tuple[Path, list[Path]]:

@@ -8,9 +8,9 @@ import numpy as np
 
 from pyapsp.base.errors import CapabilityError
 from pyapsp.device import Capabilities, Device
-from pyapsp.numbers.precision import infinity
+from pyapsp.numbers.precision import infinity, name_of
 
-__all__ = ["C_TYPES", "arithmetic_defines"]
+__all__ = ["C_TYPES", "arithmetic_defines", "check_type"]
 
 #: The names of the number types in OpenCL C.
 C_TYPES = {
@@ -55,15 +55,22 @@ def arithmetic_defines(
     CapabilityError
         If the device does not support the type.
     """
+    check_type(device, dtype)
     integer = dtype.kind in "iu"
     traits, bits = device.traits, bits and not integer
     least = traits.integer_min if integer or bits else traits.float_min
-    return dict(_arithmetic(device.name, device.capabilities, dtype, width, guard, bits, least))
+    return dict(_arithmetic(device.capabilities, dtype, width, guard, bits, least))
+
+
+def check_type(device: Device, dtype: np.dtype) -> None:
+    """Raise a CapabilityError if the device does not support a type."""
+    capability, instead = _NEEDS.get(name_of(dtype), (None, None))
+    if capability is not None and not getattr(device.capabilities, capability):
+        raise CapabilityError(f"{device.name} has no {dtype}: ask for dtype='{instead}'")
 
 
 @lru_cache(maxsize=1024)
 def _arithmetic(
-    name: str,
     capabilities: Capabilities,
     dtype: np.dtype,
     width: int,
@@ -72,9 +79,6 @@ def _arithmetic(
     least: str,
 ) -> tuple[tuple[str, str | int], ...]:
     """Return the items of `arithmetic_defines`."""
-    capability, instead = _NEEDS.get(dtype.name, (None, None))
-    if capability is not None and not getattr(capabilities, capability):
-        raise CapabilityError(f"{name} has no {dtype}: ask for dtype='{instead}'")
     integer = dtype.kind in "iu"
     suffix = "L" if dtype == np.int64 else ""
     macros: dict[str, str | int] = {

@@ -15,7 +15,7 @@ from pyapsp.device.kernels import staging
 from pyapsp.device.kernels.program import Program, build
 from pyapsp.device.kernels.residents import lent, scratch
 from pyapsp.graph import Graph
-from pyapsp.numbers.arithmetic import C_TYPES, arithmetic_defines
+from pyapsp.numbers.arithmetic import C_TYPES, arithmetic_defines, check_type
 from pyapsp.numbers.checks import is_near_limit, may_clip
 from pyapsp.numbers.precision import holds_all, infinity, name_of
 
@@ -55,7 +55,7 @@ class DeviceRows:
     def __init__(
         self, device: Device, shape: tuple[int, int], dtype: np.dtype, none: int | None = None
     ) -> None:
-        arithmetic_defines(device, dtype)  # refuses the type
+        check_type(device, dtype)
         self.device, self._first = device, 0
         # the rows that this is a view of; not itself: memory would wait for the garbage collector
         self._source: DeviceRows | None = None
@@ -276,6 +276,8 @@ def may_be_clipped(graph: Graph, rows: DeviceRows) -> bool:
 
     With negative weights the rows are not looked at.
     """
-    if graph.has_negative or holds_all(graph, rows.dtype):
+    if holds_all(graph, rows.dtype):
+        return False
+    if graph.has_negative:
         return may_clip(graph, rows.dtype, rows.shape[0] * rows.shape[1])
     return is_near_limit(graph, rows.largest(), rows.dtype)

@@ -56,18 +56,19 @@ def check_memory(buffers: Sequence[int], options: Options) -> None:
         If their sum is above the memory of the device or the limit, or one is above the largest
         allocation.
     """
+    if fits(buffers, options):
+        return
     capabilities = options.device.capabilities
     hint = f"use a narrower dtype or a device with more memory than {options.device.name}"
     if options.memory < capabilities.global_memory:
         hint = "raise memory_limit or use a narrower dtype"
     if sum(buffers) > options.memory:
         raise DeviceMemoryError(sum(buffers), options.memory, hint)
-    if max(buffers, default=0) > capabilities.max_allocation:
-        raise DeviceMemoryError(
-            max(buffers),
-            capabilities.max_allocation,
-            f"that is the largest single allocation of {options.device.name}",
-        )
+    raise DeviceMemoryError(
+        max(buffers),
+        capabilities.max_allocation,
+        f"that is the largest single allocation of {options.device.name}",
+    )
 
 
 def fits(buffers: Sequence[int], options: Options) -> bool:

@@ -176,7 +176,7 @@ def test_a_type_that_the_device_lacks_is_listed(tune, own, monkeypatch):
     def lacks(device, dtype):
         raise CapabilityError("it has no float32")
 
-    monkeypatch.setattr(quick, "arithmetic_defines", lacks)
+    monkeypatch.setattr(quick, "check_type", lacks)
     result = tune()
     assert (result.rows, result.left) == ([], ["it has no float32"])
 

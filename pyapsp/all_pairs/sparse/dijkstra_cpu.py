@@ -23,7 +23,7 @@ from pyapsp.device.kernels import Stopwatch
 from pyapsp.graph import Facts, Graph
 from pyapsp.graph.compressed import SearchRows
 from pyapsp.graph.rows import sealed
-from pyapsp.numbers.arithmetic import arithmetic_defines
+from pyapsp.numbers.arithmetic import check_type
 from pyapsp.numbers.precision import infinity
 from pyapsp.paths import AllPairsOptions, PathOptions, Weights
 from pyapsp.registry import Parameters, Plan, register
@@ -92,7 +92,7 @@ class DijkstraCpu(TunableBlocks):
         """
         if (error := self.unmet(graph, options)) is not None:  # johnson plans without asking
             raise error
-        arithmetic_defines(options.device, options.dtype)
+        check_type(options.device, options.dtype)
         return _compiled(_type_of_sums(options.dtype))
 
     def hides(self, plan: Plan[Graph, AllPairsOptions, _Compiled]) -> bool:

@@ -52,10 +52,7 @@ class _Resident(NamedTuple):
 
     array: weakref.ref[np.ndarray]
     buffer: cl.Buffer
-
-    @property
-    def bytes(self) -> int:
-        return int(self.buffer.size)
+    bytes: int  # each call asks for it, and not the driver
 
 
 class Residents:
@@ -153,17 +150,18 @@ class Residents:
 
         No kernel may write to the buffer.
         """
-        if buffer.size < _LEAST or not _is_constant(array):
+        size: int = buffer.size
+        if size < _LEAST or not _is_constant(array):
             return
         budget, key, kept = self.budget, (id(array), dtype.str), self._kept
-        if buffer.size > budget and id(array) not in self._pins:
+        if size > budget and id(array) not in self._pins:
             return
 
         def forget(_: weakref.ref[np.ndarray]) -> None:
             kept.pop(key, None)  # without the lock, which this thread may have
 
         with self._locked():
-            kept[key] = _Resident(weakref.ref(array, forget), buffer)
+            kept[key] = _Resident(weakref.ref(array, forget), buffer, size)
             self._release(budget, pinned=False)
 
     @property
