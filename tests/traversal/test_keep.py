@@ -19,6 +19,7 @@ from pyapsp.device.kernels import residents
 from pyapsp.errors import DeviceMemoryError, ParameterError, PrecisionError
 from pyapsp.graph import Graph
 from pyapsp.paths.device_rows import DeviceRows
+from pyapsp.traversal.components import scc_colouring
 
 BFS = [cls.id for cls in pyapsp.methods("bfs")]
 SSSP = [cls.id for cls in pyapsp.methods("sssp")]
@@ -145,6 +146,15 @@ def test_no_label_is_on_the_host_before_it_is_read(device, quick, method):
         result = find(_graph(), method, device=device, keep="device")
         with pytest.raises(AssertionError, match="were on the host"):
             _ = result.count
+
+
+def test_labels_of_the_device_come_without_a_wait_of_their_own(device, monkeypatch):
+    monkeypatch.setattr(scc_colouring, "deliver", None)
+    want = pyapsp.strongly_connected_components(_graph(), "scc-tarjan", device=device)
+    found = pyapsp.strongly_connected_components(
+        _graph(), "scc-colouring", device=device, keep="device"
+    )
+    _same(found.device_labels, want.labels)
 
 
 def test_wrong_arguments_of_components(device):

