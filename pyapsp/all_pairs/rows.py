@@ -15,6 +15,7 @@ from numpy.typing import DTypeLike
 
 from pyapsp.all_pairs.request import Arguments, requested
 from pyapsp.all_pairs.settle import check_rows, rows_of
+from pyapsp.base.changed import changed
 from pyapsp.base.errors import DeviceError, ParameterError
 from pyapsp.base.files import check_suffix
 from pyapsp.base.host import available_memory
@@ -301,7 +302,7 @@ def _result(
     work = request.problem.work(request.input, options, None)
     seconds = time.perf_counter() - started
     rows, labels = request.options.rows(request.input.n)[some], request.input.labels
-    lines, plan = reasons(request, planned.choice, planned.plan), planned.plan.without_state()
+    lines, plan = reasons(request, planned.choice, planned.plan), changed(planned.plan, state=None)
 
     def describe() -> Record:
         about = record(request, planned.method.id, plan, stats, work, seconds)

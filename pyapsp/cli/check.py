@@ -104,7 +104,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json(record)
     else:
-        print(*solved.reasons, sep="\n")
+        print(*solved.reasons(), sep="\n")
         print(f"checked with {check.oracle}: {'right' if check.ok else check.fault}")
     if arguments.output:
         write_json(arguments.output, record)

@@ -46,7 +46,7 @@ class DeviceResult(Result):
         sources: np.ndarray,
         labels: np.ndarray | None,
         stats: dict[str, Any] | Callable[[], Record],
-        reasons: tuple[str, ...],
+        reasons: tuple[str, ...] | Callable[[], tuple[str, ...]],
         is_converted: bool,
     ) -> None:
         # the fields of a frozen class; what is on the device is not one of them here

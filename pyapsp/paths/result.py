@@ -6,14 +6,13 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from os import PathLike
-from typing import TYPE_CHECKING, Any, cast, overload
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, cast, overload
 
 import numpy as np
 
 from pyapsp.base.errors import FormatError, ParameterError, VerificationError
 from pyapsp.base.extras import extra
 from pyapsp.base.files import check_name, check_suffix
-from pyapsp.base.json import Record
 from pyapsp.base.shown import Shown
 from pyapsp.graph.frames import Tabular
 from pyapsp.graph.io import archive
@@ -26,44 +25,71 @@ if TYPE_CHECKING:
 
     from pyapsp.paths.device_rows import DeviceRows
 
-__all__ = ["NO_PREDECESSOR", "RECORDED", "Explained", "Recorded", "Result", "checked_arrays"]
+__all__ = [
+    "NO_PREDECESSOR",
+    "REASONED",
+    "RECORDED",
+    "Explained",
+    "Reasoned",
+    "Recorded",
+    "Result",
+    "checked_arrays",
+]
 
 #: The predecessor of a source, and of a vertex that the source does not reach. As in SciPy.
 NO_PREDECESSOR = -9999
+
+_Value = TypeVar("_Value")
 
 _SCHEMA = 1
 _MAGIC = b"\x93NUMPY"  # the first bytes of a .npy file
 
 
-class Recorded:
-    """The attribute `stats` of an answer: a record, or a function that makes it at the first read.
+class MadeLater(Generic[_Value]):
+    """An attribute of answers: a value, or a function that makes it at the first read.
 
     To count the work of a run takes a pass over its answer, and to hash its input longer than that.
+
+    Parameters
+    ----------
+    default : callable
+        Makes the default value.
     """
 
-    def __get__(self, answer: object | None, owner: type) -> dict[str, Any]:
+    def __init__(self, default: Callable[[], _Value]) -> None:
+        self._default = default
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, answer: object | None, owner: type) -> _Value:
         # a dataclass asks the class for the default value
-        record = dict if answer is None else answer.__dict__["stats"]
-        if answer is not None and callable(record):
-            record = answer.__dict__["stats"] = record()
-        return cast("dict[str, Any]", record)
+        value = self._default if answer is None else answer.__dict__[self._name]
+        if answer is not None and callable(value):
+            value = answer.__dict__[self._name] = value()
+        return cast("_Value", value)
 
-    def __set__(self, answer: object, record: dict[str, Any] | Callable[[], Record]) -> None:
-        answer.__dict__["stats"] = record
+    def __set__(self, answer: object, value: _Value | Callable[[], _Value]) -> None:
+        answer.__dict__[self._name] = value
 
 
-#: The default of `stats`: no record.
-RECORDED = Recorded()
+#: The types of `stats` and of `reasons`.
+Recorded: TypeAlias = MadeLater[dict[str, Any]]
+Reasoned: TypeAlias = MadeLater[tuple[str, ...]]
+
+#: The defaults: no record, and no reasons.
+RECORDED, REASONED = Recorded(dict), Reasoned(tuple)
 
 
 class Explained(Shown):
     """Base of answers that know what was chosen for the run."""
 
     stats: Recorded
-    reasons: tuple[str, ...]
+    reasons: Reasoned
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "stats": self.stats}  # what makes a record cannot be pickled
+        # what makes them cannot be pickled
+        return {**self.__dict__, "stats": self.stats, "reasons": self.reasons}
 
     def _run(self) -> dict[str, object]:
         """Return what is shown of the run."""
@@ -106,7 +132,7 @@ class Result(Explained, Tabular):
     sources: np.ndarray
     labels: np.ndarray | None = None
     stats: Recorded = RECORDED
-    reasons: tuple[str, ...] = ()
+    reasons: Reasoned = REASONED
     is_converted: bool = False
 
     @classmethod

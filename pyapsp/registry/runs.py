@@ -17,6 +17,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
+from pyapsp.base.changed import changed
 from pyapsp.base.dry import needed
 from pyapsp.base.errors import (
     CapabilityError,
@@ -193,7 +194,7 @@ class Solved:
 
     answer: Any  # the answer, in the form that was asked for
     describe: Callable[[], Record]  # makes the record
-    reasons: tuple[str, ...]  # what was chosen and why
+    reasons: Callable[[], tuple[str, ...]]  # makes the lines that say what was chosen and why
 
     @cached_property
     def record(self) -> Record:
@@ -258,7 +259,7 @@ def solve(request: Request, started: float | None = None) -> Solved:
     stats, work_of = found.stats, partial(request.problem.work, request.input, plan.options)
     # the record keeps neither an answer that was converted, nor what the method has prepared
     work = partial(work_of, found) if answer is found else partial(int, work_of(found))
-    bare = plan.without_state()
+    bare = changed(plan, state=None)
 
     def describe() -> Record:
         about = record(request, choice.method.id, bare, stats, work(), seconds)
@@ -267,4 +268,6 @@ def solve(request: Request, started: float | None = None) -> Solved:
         about.setdefault("predicted_seconds", choice.seconds)  # some methods predict it again
         return about
 
-    return Solved(answer, describe, reasons(request, choice, plan, refused))
+    # until they are read, the reasons do not keep the graph
+    chosen = changed(request, input=None), choice, changed(bare, input=None), refused
+    return Solved(answer, describe, partial(reasons, *chosen))

@@ -189,13 +189,6 @@ class Plan(Generic[_Input, _Options, _State]):
     notes: tuple[str, ...] = ()
     packed: str | None = None
 
-    def without_state(self) -> Plan[_Input, _Options, None]:
-        """Return the plan without what the method has prepared; `replace` takes longer."""
-        return Plan(
-            *(self.input, self.options, self.parameters, self.device_bytes, None),
-            *(self.build_seconds, self.tuning, self.notes, self.packed),
-        )
-
     @property
     def held_dtype(self) -> str:
         """The name of the type of the values during the run."""

@@ -17,7 +17,7 @@ from pyapsp.graph import Graph, GraphLike, as_structure
 from pyapsp.graph.device_graph import device_for
 from pyapsp.graph.frames import Tabular
 from pyapsp.graph.validation import flag
-from pyapsp.paths.result import RECORDED, Explained, Recorded
+from pyapsp.paths.result import REASONED, RECORDED, Explained, Reasoned, Recorded
 from pyapsp.registry import Limits, Method, Request, request, runs
 from pyapsp.trusses.counts import TriangleOptions
 from pyapsp.trusses.simple import loops, undirected
@@ -52,7 +52,7 @@ class Triangles(Explained, Tabular):
     counts: np.ndarray | None
     graph: Graph
     stats: Recorded = RECORDED
-    reasons: tuple[str, ...] = ()
+    reasons: Reasoned = REASONED
 
     def _facts(self) -> dict[str, object]:
         return {"total": self.total, "n": self.graph.n, **self._run()}

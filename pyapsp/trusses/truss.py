@@ -19,7 +19,7 @@ from pyapsp.graph.frames import Tabular
 from pyapsp.graph.rows import starts_among
 from pyapsp.graph.validation import integer
 from pyapsp.numbers.precision import only_int32
-from pyapsp.paths.result import RECORDED, Explained, Recorded
+from pyapsp.paths.result import REASONED, RECORDED, Explained, Reasoned, Recorded
 from pyapsp.registry import Limits, Method, Request, request, runs
 from pyapsp.trusses.decomposition import TrussOptions
 from pyapsp.trusses.simple import edges, undirected
@@ -55,7 +55,7 @@ class Trusses(Explained, Tabular):
     heads: np.ndarray
     trussness: np.ndarray
     stats: Recorded = RECORDED
-    reasons: tuple[str, ...] = ()
+    reasons: Reasoned = REASONED
 
     def _facts(self) -> dict[str, object]:
         about = {"k_max": self.k_max, "n": self.graph.n, "edges": self.trussness.size}

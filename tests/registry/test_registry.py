@@ -134,7 +134,7 @@ def test_records_say_the_same_of_every_problem(problem, device):
     assert record["wall_seconds"] >= record["kernel_seconds"]
     assert record["device"]["name"] == device.name
     assert record["schema"] == SCHEMA
-    assert found.reasons[0].startswith(f"method {method.id}: as asked")
+    assert found.reasons()[0].startswith(f"method {method.id}: as asked")
 
 
 @pytest.mark.parametrize("problem", pyapsp.problems(), ids=lambda each: each.id)
@@ -142,7 +142,7 @@ def test_auto_takes_a_method_of_the_problem(problem, device):
     given = problem.sample(50, problem.families[0], 0, pyapsp.methods(problem.id)[0].requires)
     found = runs.solve(problem.ask(given, "auto", device=device))
     assert found.record["method"] in {each.id for each in pyapsp.methods(problem.id)}
-    assert "auto" in found.reasons[0]
+    assert "auto" in found.reasons()[0]
 
 
 def test_auto_asks_no_method_behind_the_first_that_can_answer(device, monkeypatch):

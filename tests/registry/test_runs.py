@@ -1,7 +1,9 @@
 """What a run does beside its method: memory that it needs, and its record."""
 
 import dataclasses
+import gc
 import pickle
+import weakref
 
 import numpy as np
 import pyopencl as cl
@@ -13,6 +15,7 @@ from pyapsp.device.kernels.residents import Residents, residents
 from pyapsp.errors import CapabilityError, DeviceMemoryError
 from pyapsp.graph import Graph, generators
 from pyapsp.registry import problem, runs
+from pyapsp.registry.record import reasons
 from pyapsp.traversal.bfs.bfs_frontier import BfsFrontier
 
 GRAPH = generators.random_graph(3000, seed=1)
@@ -173,3 +176,38 @@ def test_a_problem_without_a_choice(device):
     )
     with pytest.raises(CapabilityError, match="no method of bfs can run"):
         runs.run(request)
+
+
+@pytest.mark.parametrize("keep", ["host", "device"])
+def test_reasons_are_made_when_they_are_read(keep, device, monkeypatch):
+    made = []
+
+    def counted(*arguments):
+        made.append(arguments)
+        return reasons(*arguments)
+
+    monkeypatch.setattr(runs, "reasons", counted)
+    graph = generators.random_graph(50, seed=1)
+    found = [
+        pyapsp.sssp(graph, 0, device=device, keep=keep),
+        pyapsp.weakly_connected_components(graph, device=device, keep=keep),
+        pyapsp.solve(graph, device=device, keep=keep),
+        pyapsp.triangles(graph, device=device),
+        pyapsp.truss_decomposition(graph, device=device),
+    ]
+    assert not made
+    for each in found:
+        assert each.explain() == pickle.loads(pickle.dumps(each)).explain()
+        assert each.explain().startswith("method ")
+    assert len(made) == len(found)
+
+
+def test_a_result_whose_reasons_are_not_read_keeps_no_graph(device):
+    graph = generators.random_graph(50, seed=1)
+    gone = weakref.ref(graph)
+    found = pyapsp.bfs(graph, 0, device=device)
+    assert found.stats["input"]["n"] == 50  # until then, what makes the record keeps it
+    del graph
+    gc.collect()
+    assert gone() is None
+    assert found.explain().startswith("method ")

@@ -27,7 +27,7 @@ from pyapsp.graph.validation import choice, is_real
 from pyapsp.numbers.precision import only_int32
 from pyapsp.paths import KEEPS
 from pyapsp.paths.device_rows import DeviceRows
-from pyapsp.paths.result import RECORDED, Explained, Recorded
+from pyapsp.paths.result import REASONED, RECORDED, Explained, Reasoned, Recorded
 from pyapsp.registry import Limits, Method, Request, request, runs
 from pyapsp.traversal.components.component_methods import ComponentOptions
 
@@ -66,7 +66,7 @@ class Components(Explained, Tabular):
     labels: np.ndarray
     names: np.ndarray | None = None
     stats: Recorded = RECORDED
-    reasons: tuple[str, ...] = ()
+    reasons: Reasoned = REASONED
 
     @property
     def device_labels(self) -> cl_array.Array | None:
@@ -159,7 +159,7 @@ class DeviceComponents(Components):
         rows: DeviceRows,
         names: np.ndarray | None,
         stats: dict[str, Any] | Callable[[], Record],
-        reasons: tuple[str, ...],
+        reasons: tuple[str, ...] | Callable[[], tuple[str, ...]],
     ) -> None:
         # the fields of a frozen class; `labels` is not one of them here
         self.__dict__.update(_rows=rows, names=names, stats=stats, reasons=reasons)
