@@ -18,6 +18,7 @@ from pyapsp.paths import PathOptions
 from pyapsp.paths.device_rows import DeviceRows
 from pyapsp.registry import planning
 from pyapsp.registry.tuning.method import BufferedMethod
+from pyapsp.traversal.bfs import bfs_direction_optimising
 from pyapsp.traversal.components.component_methods import ComponentOptions
 from pyapsp.traversal.sssp import sssp_delta_stepping
 
@@ -66,12 +67,19 @@ def test_later_calls_use_the_plan_of_the_others(name, keep, there, plans):
     assert not plans
 
 
-def test_later_searches_find_no_sizes_again(there, monkeypatch):
-    call = CALLS["float32"]
+@pytest.mark.parametrize(
+    ("name", "module", "steps"),
+    [
+        ("float32", sssp_delta_stepping, ("_own", "_delta", "_list_length", "type_on_device")),
+        ("parents", bfs_direction_optimising, ("_own", "_groups", "_mode", "offset_type")),
+    ],
+)
+def test_later_searches_find_no_sizes_again(name, module, steps, there, monkeypatch):
+    call = CALLS[name]
     for _ in range(2):
         expected = call(there)
-    for name in "_own", "_delta", "_list_length", "type_on_device":
-        monkeypatch.setattr(sssp_delta_stepping, name, None)
+    for step in steps:
+        monkeypatch.setattr(module, step, None)
     np.testing.assert_array_equal(call(there), expected)
 
 

@@ -78,12 +78,17 @@ _RECORDS, _RECORD, _FOUND, _LEVEL, _REST, _STALLED = 4, 16, 2, 7, 10, (4, 12)
 
 @dataclass(frozen=True)
 class _Programs:
-    """The kernels; `push` are those for the case that the graph turns out not to be symmetric."""
+    """The kernels, and what each search of a plan needs."""
 
     search: Program
-    push: Program | None
+    push: Program | None  # for the case that the graph turns out not to be symmetric
     symmetry: Symmetry | None
     mode: _Mode
+    offsets: np.dtype  # their type on the device
+    sizes: list[int]  # those of `_own`
+    shape: tuple[tuple[int], tuple[int]]  # work-items of a launch, and of a group
+    limits: tuple[np.int32, ...]  # the last arguments of a step
+    batch: int  # launches of the first batch
 
     @property
     def hash(self) -> str:
@@ -168,9 +173,9 @@ class BfsDirectionOptimising(Search[_Programs]):
         return [max(size, 4) for size in (*arcs, *own)]
 
     def prepare(self, graph: Graph, options: PathOptions, parameters: Parameters) -> _Programs:
-        """Build the kernels."""
+        """Build the kernels, and find what their launches have in common."""
         device, mode = options.device, _mode(graph, options, parameters)
-        offsets, alone = offset_type(device), parameters.integer("group") == 1
+        offsets, group, walk = offset_type(device), *parameters.integers("group", "walk")
 
         def built(pulls: bool) -> Program:
             defines: dict[str, str | int] = {
@@ -180,16 +185,25 @@ class BfsDirectionOptimising(Search[_Programs]):
                 "PYAPSP_PULL": int(pulls),
                 "PYAPSP_CHUNK": _chunk(parameters),
                 "PYAPSP_AHEAD": _AHEAD * device.traits.prefetches,
-                "PYAPSP_NEAR": int(device.traits.prefetches and alone and _is_near(graph)),
+                "PYAPSP_NEAR": int(device.traits.prefetches and group == 1 and _is_near(graph)),
                 "PYAPSP_STROLL": _STROLL,
             }
             standard = device.capabilities.c_standard if parameters.integer("crew") else None
             return build(device, _FILE, defines, standard=standard)
 
-        if mode is not _Mode.TEST:
-            return _Programs(built(mode is not _Mode.NONE), None, None, mode)
-        symmetry = Symmetry(device, parameters.integer("group"), offsets)
-        return _Programs(built(True), built(False), symmetry, mode)
+        tests = mode is _Mode.TEST
+        return _Programs(
+            built(mode is not _Mode.NONE),
+            built(False) if tests else None,
+            Symmetry(device, group, offsets) if tests else None,
+            mode,
+            offsets=offsets,
+            sizes=[max(size, 4) for size in _own(graph, options, parameters, mode)],
+            shape=((group * _groups(graph, options, group),), (group,)),
+            limits=tuple(map(np.int32, parameters.integers("walk", "march", "alpha", "beta"))),
+            # a walk finds all levels of a graph with few arcs
+            batch=1 if max(graph.n, graph.m) <= walk else _BATCH,
+        )
 
     def open(self, plan: Plan[Graph, PathOptions, _Programs], watch: Stopwatch) -> _Search:
         """Copy the graph to the device."""
@@ -292,24 +306,19 @@ class _Search:
     """
 
     def __init__(self, plan: Plan[Graph, PathOptions, _Programs], watch: Stopwatch) -> None:
-        graph, options, parameters = plan.input, plan.options, plan.parameters
+        graph, options, programs = plan.input, plan.options, plan.state
         self.rounds = self.work = 0
         self._n, self._m, self._watch = graph.n, graph.m, watch
         # whether the device writes the rows of the answer where they are
         self._shares = in_place(options.device.handle) and options.device_rows is None
         self._queue, self._device = options.device.own_queue(), options.device.name
-        self._offsets = offset_type(options.device)
-        limits = "walk", "march", "alpha", "beta"
-        self._limits = tuple(np.int32(parameters[name]) for name in limits)
-        # a walk finds all levels of a graph with few arcs
-        few = graph.m <= parameters.integer("walk") and graph.n <= parameters.integer("walk")
-        self._batch = 1 if few else _BATCH
-        self._arcs = self._uploaded(graph.indptr, graph.indices)
-        self._entering, programs = self._arcs, plan.state
+        self._offsets, self._shape = programs.offsets, programs.shape
+        self._limits, self._batch = programs.limits, programs.batch
+        self._arcs = self._entering = self._uploaded(graph.indptr, graph.indices)
         if programs.mode is _Mode.TURN:
             entering = graph.reversed()
             self._entering = self._uploaded(entering.indptr, entering.indices)
-        sizes = [max(size, 4) for size in _own(graph, options, parameters, programs.mode)]
+        sizes = programs.sizes
         # the rows of the answer take the place of the first two, if the device can write to them
         device = options.device
         self._levels = None if self._shares else scratch(device, sizes[0])
@@ -323,9 +332,6 @@ class _Search:
         self._parents_left: cl.Event | None = None
         # sends the last levels on their way, best while the next search runs
         self._send: Callable[[], None] = _nothing
-        group = parameters.integer("group")
-        items = group * _groups(graph, options, group)
-        self._shape = (items,), (group,)
         self._state, kernels = self._own[-1], programs.search
         if programs.symmetry is not None and not programs.symmetry.holds(
             graph, self._queue, self._arcs, self._state
