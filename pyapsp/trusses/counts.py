@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -27,6 +28,11 @@ class TriangleOptions(Options):
     """The checked arguments of a call for triangles."""
 
     per_vertex: bool = True  # whether the triangles of each vertex are counted too
+
+    @property
+    def decisive(self) -> Hashable:
+        """The values on which a plan depends."""
+        return self.device, self.dtype, self.memory_limit, self.per_vertex
 
     @property
     def what(self) -> int:

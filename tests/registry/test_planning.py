@@ -21,6 +21,7 @@ from pyapsp.registry.tuning.method import BufferedMethod
 from pyapsp.traversal.bfs import bfs_direction_optimising
 from pyapsp.traversal.components.component_methods import ComponentOptions
 from pyapsp.traversal.sssp import sssp_delta_stepping
+from pyapsp.trusses.counts import TriangleOptions
 
 GRAPH = generators.random_graph(300, seed=1)
 CALLS = {
@@ -81,6 +82,23 @@ def test_later_searches_find_no_sizes_again(name, module, steps, there, monkeypa
     for step in steps:
         monkeypatch.setattr(module, step, None)
     np.testing.assert_array_equal(call(there), expected)
+
+
+@pytest.mark.parametrize("method", pyapsp.methods("triangles"), ids=lambda each: each.id)
+@pytest.mark.parametrize("per_vertex", [True, False])
+def test_later_counts_of_triangles_use_the_plan(method, per_vertex, there, plans):
+    def count(graph):
+        return pyapsp.triangles(graph, method.id, per_vertex=per_vertex, device=there.device)
+
+    for _ in range(2):
+        count(there)
+    plans.clear()
+    found = count(there)
+    assert not plans
+    expected = count(GRAPH)
+    assert found.total == expected.total
+    if per_vertex:
+        np.testing.assert_array_equal(found.per_vertex, expected.per_vertex)
 
 
 def test_other_sources_use_the_plan_and_have_their_own_answer(there, plans):
@@ -215,10 +233,12 @@ def test_every_option_is_decisive_or_has_no_part_in_a_plan(device):
         "helpers": (device,),
         "weak": True,
         "device_labels": rows,
+        "per_vertex": False,
     }
     # where a plan and its run write, and whom they tell
     no_part = {"progress", "device_predecessors"}
-    for options in PathOptions(device, i4, sources=one), ComponentOptions(device, i4):
+    paths = PathOptions(device, i4, sources=one)
+    for options in paths, ComponentOptions(device, i4), TriangleOptions(device, i4):
         names = {each.name for each in fields(options)} - no_part
         for name in names:
             assert replace(options, **{name: other[name]}).decisive != options.decisive, name

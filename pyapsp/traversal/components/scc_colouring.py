@@ -18,10 +18,10 @@ import pyopencl as cl
 from pyapsp.base.errors import CapabilityError, PyApspError
 from pyapsp.base.json import Json
 from pyapsp.device import device_errors
-from pyapsp.device.kernels import Program, Stopwatch, build, upload
+from pyapsp.device.kernels import Program, Stopwatch, build
 from pyapsp.device.kernels.residents import scratches
 from pyapsp.device.kernels.scan import Scan
-from pyapsp.device.kernels.transfer import settled
+from pyapsp.device.kernels.transfer import settled, uploaded
 from pyapsp.graph import Graph
 from pyapsp.numbers.arithmetic import C_TYPES
 from pyapsp.paths.device_rows import DeviceRows, HostOrDevice
@@ -158,8 +158,9 @@ class _Search:
         group, self._groups = parameters.integer("group"), _groups(options, parameters)
         self._shape = (self._groups * group,), (group,)
         self._lanes = min(1 << (2 * graph.m // graph.n).bit_length(), group, _LANES)
-        self._first = upload(self._queue, graph.indptr, watch, offset_type(options.device))
-        self._heads = upload(self._queue, graph.indices, watch)
+        offsets = graph.indptr, offset_type(options.device)
+        arcs = uploaded(self._queue, watch, offsets, (graph.indices, None))
+        self._first, self._heads = arcs
         sizes = [max(size, 4) for size in _own(graph, options, parameters)]
         own: list[cl.Buffer] = scratches(options.device, sizes)
         self._bytes = dict(zip(own, sizes, strict=True))  # a buffer of a pool may have more
