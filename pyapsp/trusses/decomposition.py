@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
@@ -35,6 +36,11 @@ class TrussOptions(Options):
 
     # The truss that is wanted, at least 3; None for the trussness of every edge.
     k: int | None = None
+
+    @property
+    def decisive(self) -> Hashable:
+        """The values on which a plan depends."""
+        return self.device, self.dtype, self.memory_limit, self.k
 
 
 @dataclass(frozen=True)

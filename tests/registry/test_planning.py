@@ -22,6 +22,7 @@ from pyapsp.traversal.bfs import bfs_direction_optimising
 from pyapsp.traversal.components.component_methods import ComponentOptions
 from pyapsp.traversal.sssp import sssp_delta_stepping
 from pyapsp.trusses.counts import TriangleOptions
+from pyapsp.trusses.decomposition import TrussOptions
 
 GRAPH = generators.random_graph(300, seed=1)
 CALLS = {
@@ -99,6 +100,22 @@ def test_later_counts_of_triangles_use_the_plan(method, per_vertex, there, plans
     assert found.total == expected.total
     if per_vertex:
         np.testing.assert_array_equal(found.per_vertex, expected.per_vertex)
+
+
+@pytest.mark.parametrize("method", pyapsp.methods("truss"), ids=lambda each: each.id)
+def test_later_trusses_use_the_plan(method, there, plans):
+    def find(graph, k):
+        if k is None:
+            return pyapsp.truss_decomposition(graph, method.id, device=there.device).trussness
+        return pyapsp.k_truss(graph, k, method.id, device=there.device).indices
+
+    for k in None, 3, 4:
+        for _ in range(2):
+            find(there, k)
+        plans.clear()
+        found = find(there, k)
+        assert not plans
+        np.testing.assert_array_equal(found, find(GRAPH, k))
 
 
 def test_other_sources_use_the_plan_and_have_their_own_answer(there, plans):
@@ -234,11 +251,13 @@ def test_every_option_is_decisive_or_has_no_part_in_a_plan(device):
         "weak": True,
         "device_labels": rows,
         "per_vertex": False,
+        "k": 3,
     }
     # where a plan and its run write, and whom they tell
     no_part = {"progress", "device_predecessors"}
     paths = PathOptions(device, i4, sources=one)
-    for options in paths, ComponentOptions(device, i4), TriangleOptions(device, i4):
+    others = ComponentOptions, TriangleOptions, TrussOptions
+    for options in paths, *(each(device, i4) for each in others):
         names = {each.name for each in fields(options)} - no_part
         for name in names:
             assert replace(options, **{name: other[name]}).decisive != options.decisive, name
