@@ -49,11 +49,16 @@ static inline uint profile_unit(void)
 }
 #endif
 
+static inline ulong profile_since(const ulong before)
+{
+    return profile_clock() - before;
+}
+
 __kernel void profiling_clock(__global ulong *out)
 {
     if (get_global_id(0) == 0) {
         out[0] = profile_clock();
-        out[1] = profile_clock();
+        out[1] = out[0] + profile_since(out[0]);
         out[2] = profile_unit();
     }
 }

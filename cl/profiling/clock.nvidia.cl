@@ -9,15 +9,22 @@
  *
  * Cost      as clock.cl.
  *
- * Source    NVIDIA, PTX ISA 8.0: %clock64 and %smid.
+ * Source    NVIDIA, PTX ISA 8.0: %clock, %clock_hi and %smid.
  */
 static inline ulong profile_clock(void)
 {
-    /* one reading of all 64 bits: the halves, read one after the other, may not belong together */
-    uint low, high;
-    __asm__ volatile("{ .reg .u64 now; mov.u64 now, %%clock64; mov.b64 {%0, %1}, now; }"
-                     : "=r"(low), "=r"(high));
-    return (ulong)high << 32 | low;
+    uint before, low, after;
+    __asm__ volatile("mov.u32 %0, %%clock_hi; mov.u32 %1, %%clock; mov.u32 %2, %%clock_hi;"
+                     : "=r"(before), "=r"(low), "=r"(after));
+    /* the upper half may change between the readings, when the lower one starts again at 0 */
+    return (ulong)(low < 0x80000000u ? after : before) << 32 | low;
+}
+
+static inline ulong profile_since(const ulong before)
+{
+    /* Of fewer than 2^32 cycles. The halves of a reading may not belong together when the lower one
+     * starts again. */
+    return (uint)(profile_clock() - before);
 }
 
 static inline uint profile_unit(void)
@@ -31,7 +38,7 @@ __kernel void profiling_clock(__global ulong *out)
 {
     if (get_global_id(0) == 0) {
         out[0] = profile_clock();
-        out[1] = profile_clock();
+        out[1] = out[0] + profile_since(out[0]);
         out[2] = profile_unit();
     }
 }

@@ -80,7 +80,7 @@ static inline void profile_wait(profile_t *profile)
 
 static inline void profile_go(profile_t *profile)
 {
-    profile->waiting += profile_clock() - profile->since;
+    profile->waiting += profile_since(profile->since);
 }
 
 static inline void profile_end(const profile_t *profile)
