@@ -212,8 +212,6 @@ class _Observer:
     def __init__(self, before: Callable[[Launched], None] | None) -> None:
         self.timeline = Timeline()
         self._before, self._busy = before, False
-        # these keep the kernels, so that no other one gets the address of one that is gone
-        self._programs: dict[cl.Kernel, Program] = {}
         # kernel -> place -> argument, of those that are set before a launch
         self._set: dict[cl.Kernel, dict[int, Argument]] = defaultdict(dict)
         self.changes: tuple[tuple[object, str, Callable[..., Callable[..., object]]], ...] = (
@@ -225,7 +223,6 @@ class _Observer:
             (cl.Kernel, "__call__", self._launch),
             (cl.Kernel, "set_arg", self._set_argument),
             (cl.Kernel, "set_args", self._set_arguments),
-            (Program, "new_kernel", self._kernel),
             (Device, "own_queue", self._own_queue),
         )
 
@@ -242,18 +239,6 @@ class _Observer:
             return own[device]
 
         return own_queue
-
-    def _kernel(
-        self, original: Callable[[Program, str], cl.Kernel]
-    ) -> Callable[[Program, str], cl.Kernel]:
-        """Remember from which program each kernel is."""
-
-        def new_kernel(program: Program, name: str) -> cl.Kernel:
-            kernel = original(program, name)
-            self._programs[kernel] = program
-            return kernel
-
-        return new_kernel
 
     def _launch(self, original: Callable[..., cl.Event]) -> Callable[..., cl.Event]:
         """Observe the calls of kernels."""
@@ -290,7 +275,7 @@ class _Observer:
         """Call what was asked to be called before each launch."""
         if self._before is None:
             return
-        program = self._programs.get(kernel)
+        program = Program.of(kernel)
         shape = items, None if group is None else tuple(group)
         self._busy = True
         try:

@@ -13,6 +13,7 @@ import threading
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, cast
+from weakref import WeakValueDictionary
 
 import numpy as np
 import pyopencl as cl
@@ -102,6 +103,13 @@ class Program:
         # A kernel object holds its arguments between setting and launching them, so each thread
         # needs its own.
         self._kernels = threading.local()
+        _programs[self._program.int_ptr] = self
+
+    @staticmethod
+    def of(kernel: cl.Kernel) -> Program | None:
+        """Return the program that a kernel is from; None if it is not one of ours, or is gone."""
+        program = cast("cl.Program", kernel.get_info(cl.kernel_info.PROGRAM))
+        return _programs.get(program.int_ptr)
 
     def kernel(self, name: str) -> cl.Kernel:
         """Return the kernel of this name, the same object each time in a thread.
@@ -152,6 +160,10 @@ class Program:
             }
         except (cl.Error, RuntimeError, AttributeError):
             return set()
+
+
+# Those that are in use, by the address of what the driver has built.
+_programs: WeakValueDictionary[int, Program] = WeakValueDictionary()
 
 
 def _compiled(device: Device, source: str, options: list[str]) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import gc
 import re
 import weakref
 
@@ -11,7 +12,7 @@ import pyopencl as cl
 import pytest
 
 from pyapsp.device import Device, model
-from pyapsp.device.kernels import Stopwatch, assemble, build, program, source
+from pyapsp.device.kernels import Program, Stopwatch, assemble, build, program, source
 from pyapsp.errors import CapabilityError, KernelBuildError
 from pyapsp.numbers.arithmetic import arithmetic_defines
 
@@ -264,3 +265,17 @@ def test_macros_follow_the_capabilities(device, monkeypatch):
         monkeypatch.setattr(Device, "capabilities", changed)
         defines = arithmetic_defines(device, dtype)
         assert (defines["PYAPSP_HAS_FP64"], defines["PYAPSP_HAS_FP16"]) == (fp64, fp16)
+
+
+def test_the_program_of_a_kernel(device):
+    """Also of a kernel object that nobody else has; not of programs that others have built."""
+    text = "__kernel void one(__global int *x) { x[0] = 1; }"
+    one, other = Program(device, text), Program(device, text)
+    kernel, own = one.kernel("one"), other.new_kernel("one")
+    assert Program.of(kernel) is one
+    assert Program.of(own) is other
+    del other
+    gc.collect()
+    assert Program.of(own) is None
+    foreign = cl.Program(device.context, text).build().one
+    assert Program.of(foreign) is None
