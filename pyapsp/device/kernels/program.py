@@ -108,7 +108,10 @@ class Program:
     @staticmethod
     def of(kernel: cl.Kernel) -> Program | None:
         """Return the program that a kernel is from; None if it is not one of ours, or is gone."""
-        program = cast("cl.Program", kernel.get_info(cl.kernel_info.PROGRAM))
+        try:
+            program = cast("cl.Program", kernel.get_info(cl.kernel_info.PROGRAM))
+        except cl.Error:  # some drivers let a program go before its kernels
+            return None
         return _programs.get(program.int_ptr)
 
     def kernel(self, name: str) -> cl.Kernel:
