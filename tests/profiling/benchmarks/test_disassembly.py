@@ -111,7 +111,8 @@ ptxas info    : Used 168 registers, 400 bytes smem
 @pytest.mark.parametrize(("name", "registers"), [("add", (10, 12)), ("a_add", (168, 0))])
 def test_registers_are_those_that_ptxas_counts(device, monkeypatch, name, registers):
     body = "__global float *x) { x[0] = 1; }"
-    kernel = Program(device, f"__kernel void {name}({body}").kernel(name)
+    program = Program(device, f"__kernel void {name}({body}")
+    kernel = program.kernel(name)
     assert registers_of(kernel) is None or device.kind == "gpu"
     monkeypatch.setattr(disassembly, "_binaries", lambda kernel: [PTX.encode()])
     monkeypatch.setattr(disassembly, "_assembled", lambda text, target: ("", PRINTED))
