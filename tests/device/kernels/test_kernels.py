@@ -267,6 +267,7 @@ def test_macros_follow_the_capabilities(device, monkeypatch):
         assert (defines["PYAPSP_HAS_FP64"], defines["PYAPSP_HAS_FP16"]) == (fp64, fp16)
 
 
+@pytest.mark.filterwarnings("ignore:Non-empty compiler output")
 def test_the_program_of_a_kernel(device):
     """Also of a kernel object that nobody else has; not of programs that others have built."""
     text = "__kernel void one(__global int *x) { x[0] = 1; }"
