@@ -325,9 +325,12 @@ def test_criteria_of_versions(device, monkeypatch, short):
 def test_criteria_of_searches(device, monkeypatch, short):
     """The time is that of the whole search; the criteria are those of its longest kernel."""
     some = {"Version1": ("bfs-frontier", {"width": 1}), "Version2": ("bfs-edge", {})}
+    if device.traits.scalar_groups:
+        some["Version3"] = "bfs-helix", {"sync": "persistent"}
     monkeypatch.setattr(criteria, "PROGRAMS", ("search",))
     monkeypatch.setattr(criteria, "SEARCHES", some)
     document = papers.measure(f"{NAME}-criteria", 128, device=device)
+    assert document["left_out"] == []
     first, second = document["runs"]
     for run, version in ((first, "Version1"), (second, "Version2")):
         assert run["label"] == {"program": "search", "version": version}

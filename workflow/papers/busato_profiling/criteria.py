@@ -173,9 +173,12 @@ def _searches(size: int, request: Request, profile: Callable[[], Record]) -> lis
 
         return Runner(label, turn)
 
+    # The groups of a CPU are few and poll for long, never equally often: that cannot be traced.
+    alone = request.device.traits.scalar_groups
     return [
-        runner({"program": "search", "version": title}, *version)
-        for title, version in SEARCHES.items()
+        runner({"program": "search", "version": title}, name, parameters)
+        for title, (name, parameters) in SEARCHES.items()
+        if not alone or parameters.get("sync") != "persistent"
     ]
 
 
