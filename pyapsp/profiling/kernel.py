@@ -25,9 +25,17 @@ from pyapsp.profiling.benchmarks.disassembly import Loop, Registers, loops_of_ke
 from pyapsp.profiling.model import analyse
 from pyapsp.profiling.traces.analysis import Analyst, LaunchTrace
 from pyapsp.profiling.traces.criteria import WEIGHTS, Criteria, quality, transfer
-from pyapsp.profiling.traces.record import Recorder, Shape
+from pyapsp.profiling.traces.record import Argument, Recorder, Shape
 
-__all__ = ["Code", "described", "group_of", "profile_kernel", "source_of", "with_includes"]
+__all__ = [
+    "Measured",
+    "described",
+    "group_of",
+    "measured",
+    "profile_kernel",
+    "source_of",
+    "with_includes",
+]
 
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*["<]([^">]+)[">]')
 _ONCE = re.compile(r"^[ \t]*#[ \t]*pragma[ \t]+once\b")
@@ -38,9 +46,11 @@ _LOOPS = 3
 
 
 @dataclass(frozen=True)
-class Code:
-    """What is known of a compiled kernel."""
+class Measured:
+    """What is known of a launch, and of its compiled kernel."""
 
+    trace: LaunchTrace
+    seconds: float  # without probes
     registers: Registers | None
     loops: list[Loop]
 
@@ -138,30 +148,46 @@ def profile_kernel(
     shape = _shape(device, built, items, group)
     with device_errors(device, 0):
         arguments = arguments_of(queue.context, parameters, words)
-        query = cl.kernel_work_group_info.LOCAL_MEM_SIZE
-        local = cast(int, built.get_work_group_info(query, device.handle))
-        times: list[float] = []
-
-        def clean() -> None:
-            # PyOpenCL takes local memory, too, but does not say so
-            everything = cast("list[np.generic]", list(arguments))
-            times.append(event_seconds(built(queue, shape.items, shape.group, *everything)))
-
-        registers = registers_of(built)
-        used = None if registers is None else registers.count
-        trace = analyst.trace(recorder, queue, shape, arguments, local, used, clean)
+        launch = measured(analyst, recorder, queue, built, shape, arguments, arguments)
     characterisation = None if profile is None else Characterisation.of(profile)
-    code = Code(registers, loops_of_kernel(built))
-    return {"file": file, **described(trace, median(times[1:]), code, characterisation)}
+    return {"file": file, **described(launch, characterisation)}
 
 
-def described(
-    trace: LaunchTrace,
-    seconds: float,
-    code: Code,
-    device: Characterisation | None,
-    host_sync: float = 1.0,
-) -> Record:
+def measured(
+    analyst: Analyst,
+    recorder: Recorder,
+    queue: cl.CommandQueue,
+    kernel: cl.Kernel,
+    shape: Shape,
+    arguments: Sequence[Argument],
+    given: Sequence[object],
+) -> Measured:
+    """Trace a launch, and time it without probes.
+
+    Parameters
+    ----------
+    analyst, recorder, queue, kernel, shape
+    arguments : sequence
+        Those of the kernel with probes.
+    given : sequence
+        Those of the kernel itself, for which PyOpenCL also takes arrays.
+    """
+    query = cl.kernel_work_group_info.LOCAL_MEM_SIZE
+    local = cast(int, kernel.get_work_group_info(query, analyst.device.handle))
+    times: list[float] = []
+
+    def clean() -> None:
+        # PyOpenCL takes local memory and arrays, too, but does not say so
+        everything = cast("list[np.generic]", list(given))
+        times.append(event_seconds(kernel(queue, shape.items, shape.group, *everything)))
+
+    registers = registers_of(kernel)
+    used = None if registers is None else registers.count
+    trace = analyst.trace(recorder, queue, shape, arguments, local, used, clean)
+    return Measured(trace, median(times[1:]), registers, loops_of_kernel(kernel))
+
+
+def described(launch: Measured, device: Characterisation | None, host_sync: float = 1.0) -> Record:
     """Return what is known of a launch, in JSON values.
 
     Returns
@@ -173,6 +199,7 @@ def described(
         that are ``spilled`` (null: not known), and its largest innermost ``loops`` with their
         instructions by mnemonic; with a device also ``limits``: see `model.Analysis`.
     """
+    trace, seconds, registers = launch.trace, launch.seconds, launch.registers
     values = trace.criteria
     limits = None if device is None else analyse(trace, seconds, device, host_sync)
     known = {
@@ -208,11 +235,11 @@ def described(
             {"function": block.function, "file": block.file, "line": block.line, "idle": idle}
             for block, idle in trace.divergent[:_SHOWN]
         ],
-        "registers": None if code.registers is None else code.registers.count,
-        "spilled": None if code.registers is None else code.registers.spilled,
+        "registers": None if registers is None else registers.count,
+        "spilled": None if registers is None else registers.spilled,
         "loops": [
             {"instruction_set": each.instruction_set, "mix": each.mix()}
-            for each in code.loops[:_LOOPS]
+            for each in launch.loops[:_LOOPS]
         ],
         "limits": None if limits is None else asdict(limits),
     }

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import chain
-from statistics import median
 from typing import cast
 
 import numpy as np
@@ -16,16 +15,15 @@ from pyopencl.array import Array
 
 from pyapsp.base.errors import CapabilityError, PyApspError
 from pyapsp.base.json import Record
-from pyapsp.device import Device, choose, device_errors, event_seconds
+from pyapsp.device import Device, choose, device_errors
 from pyapsp.device.kernels import Program
 from pyapsp.device.kernels.source import headed
 from pyapsp.profiling.arguments import SCALARS
 from pyapsp.profiling.benchmarks.characterisation import Characterisation
-from pyapsp.profiling.benchmarks.disassembly import loops_of_kernel, registers_of
-from pyapsp.profiling.kernel import Code, described, group_of, with_includes
+from pyapsp.profiling.kernel import Measured, described, group_of, measured, with_includes
 from pyapsp.profiling.observe import Command, Launched, Timeline, observing
 from pyapsp.profiling.probes.opencl_types import Parameter
-from pyapsp.profiling.traces.analysis import Analyst, LaunchTrace, mean
+from pyapsp.profiling.traces.analysis import Analyst, mean
 from pyapsp.profiling.traces.criteria import host_sync, transfer
 from pyapsp.profiling.traces.record import Argument, Recorder, Shape
 
@@ -56,9 +54,7 @@ class _Traced:
     """A launch that was traced."""
 
     number: int  # of the launches of its kernel, from 1
-    trace: LaunchTrace
-    seconds: float  # without probes
-    code: Code
+    launch: Measured
 
 
 def profile_run(
@@ -201,11 +197,11 @@ class _Tracer:
         if not traced or len(found.traces) >= _TRACED or found.error is not None:
             return
         try:
-            found.traces.append(_Traced(found.launches, *self._traced(launch)))
+            found.traces.append(_Traced(found.launches, self._traced(launch)))
         except (PyApspError, cl.Error) as error:
             found.error = str(error)
 
-    def _traced(self, launch: Launched) -> tuple[LaunchTrace, float, Code]:
+    def _traced(self, launch: Launched) -> Measured:
         if launch.moved:
             raise CapabilityError("launches whose items begin at an offset are not traced")
         device, source, standard = built(launch)
@@ -221,19 +217,7 @@ class _Tracer:
         group = launch.group or group_of(device, kernel, launch.items)
         shape = Shape(launch.items, tuple(group))
         arguments = typed(recorder.program("blocks")[0].parameters, launch.arguments)
-        query = cl.kernel_work_group_info.LOCAL_MEM_SIZE
-        local = cast(int, kernel.get_work_group_info(query, device.handle))
-        times: list[float] = []
-
-        def clean() -> None:
-            # PyOpenCL takes local memory and arrays, too, but does not say so
-            everything = cast("list[cl.Buffer]", launch.arguments)
-            times.append(event_seconds(kernel(queue, shape.items, shape.group, *everything)))
-
-        registers = registers_of(kernel)
-        used = None if registers is None else registers.count
-        trace = analyst.trace(recorder, queue, shape, arguments, local, used, clean)
-        return trace, median(times[1:]), Code(registers, loops_of_kernel(kernel))
+        return measured(analyst, recorder, queue, kernel, shape, arguments, launch.arguments)
 
 
 def built(launch: Launched) -> tuple[Device, str, str | None]:
@@ -309,10 +293,7 @@ def typed(parameters: Sequence[Parameter], arguments: Sequence[Argument]) -> lis
 def _described(kernel: _Kernel | None, device: Characterisation | None, waited: float) -> Record:
     if kernel is None or not kernel.traces:
         return {"traced": None, "trace": None}
-    longest = max(kernel.traces, key=lambda each: each.seconds)
-    values = mean([(each.trace.criteria, each.seconds) for each in kernel.traces])
-    trace = replace(longest.trace, criteria=values)
-    return {
-        "traced": longest.number,
-        "trace": described(trace, longest.seconds, longest.code, device, waited),
-    }
+    longest = max(kernel.traces, key=lambda each: each.launch.seconds)
+    values = mean([(each.launch.trace.criteria, each.launch.seconds) for each in kernel.traces])
+    launch = replace(longest.launch, trace=replace(longest.launch.trace, criteria=values))
+    return {"traced": longest.number, "trace": described(launch, device, waited)}

@@ -115,8 +115,7 @@ def loops_of_kernel(kernel: cl.Kernel) -> list[Loop]:
 
     Empty as for `loops_of`.
     """
-    program = cast("cl.Program", kernel.get_info(cl.kernel_info.PROGRAM))
-    names = str(program.get_info(cl.program_info.KERNEL_NAMES)).split(";")
+    names = str(_program_of(kernel).get_info(cl.program_info.KERNEL_NAMES)).split(";")
     loops = [
         loop
         for binary in _binaries(kernel)
@@ -140,9 +139,12 @@ def registers_of(kernel: cl.Kernel) -> Registers | None:
     return None
 
 
+def _program_of(kernel: cl.Kernel) -> cl.Program:
+    return cast("cl.Program", kernel.get_info(cl.kernel_info.PROGRAM))
+
+
 def _binaries(kernel: cl.Kernel) -> list[bytes]:
-    program = cast("cl.Program", kernel.get_info(cl.kernel_info.PROGRAM))
-    return cast("list[bytes]", program.get_info(cl.program_info.BINARIES))
+    return cast("list[bytes]", _program_of(kernel).get_info(cl.program_info.BINARIES))
 
 
 def loops_in(text: str, instruction_set: str) -> list[Loop]:
