@@ -22,6 +22,7 @@ from pyapsp.errors import ParameterError, VerificationError
 from pyapsp.profiling import observe, primitives
 from pyapsp.profiling import run as runs
 from pyapsp.profiling.benchmarks.suite import profile_device
+from pyapsp.registry import Check
 
 NAME = "busato-profiling"
 # Parts of the suite.
@@ -337,6 +338,20 @@ def test_criteria_of_searches(device, monkeypatch, short):
         assert run["seconds"]["kernel"] > run["first_seconds"] > 0
         assert 0 < run["criteria"]["host_sync"] < 1
     assert first["limits"] != second["limits"]
+
+
+def test_a_wrong_search_has_no_criteria(device, monkeypatch, short):
+    prepared = criteria.prepared
+
+    def wrong(*arguments):
+        call, _ = prepared(*arguments)()
+        return lambda: (call, lambda answer: Check(False, "no level is right", "none"))
+
+    monkeypatch.setattr(criteria, "prepared", wrong)
+    monkeypatch.setattr(criteria, "PROGRAMS", ("search",))
+    monkeypatch.setattr(criteria, "SEARCHES", {"Version1": ("bfs-frontier", {})})
+    with pytest.raises(VerificationError, match="no level is right"):
+        papers.measure(f"{NAME}-criteria", 128, device=device)
 
 
 def test_no_profile_begins_when_the_limit_is_over(device, monkeypatch, short):
