@@ -62,3 +62,17 @@ def test_errors_of_predictions_are_those_of_the_values_beside_them(
     middle = (errors[(len(errors) - 1) // 2] + errors[len(errors) // 2]) / 2
     found = [float(text) for name, text in accuracy[0].items() if name.startswith("median")]
     assert found == [pytest.approx(middle, rel=0.01)]
+
+
+def test_speedups_of_versions_are_over_the_first(tmp_path):
+    record = min(RECORDS.glob("pthread*/papers/busato-profiling-criteria-*.json"))
+    write_source("busato-profiling", [record], tmp_path)
+    [page] = (tmp_path / "exhibits").glob("figures-12.4-13.4*.csv")
+    with open(page, encoding="utf-8") as file:
+        rows = [*csv.DictReader(file)]
+    first = {each["program"]: float(each["ms: ours"]) for each in reversed(rows)}
+    shown = [float(each["speedup: ours"]) for each in rows]
+    assert shown == pytest.approx(
+        [first[each["program"]] / float(each["ms: ours"]) for each in rows]
+    )
+    assert max(shown) > 1.05
