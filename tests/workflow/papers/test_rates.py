@@ -64,15 +64,21 @@ def test_errors_of_predictions_are_those_of_the_values_beside_them(
     assert found == [pytest.approx(middle, rel=0.01)]
 
 
-def test_speedups_of_versions_are_over_the_first(tmp_path):
-    record = min(RECORDS.glob("pthread*/papers/busato-profiling-criteria-*.json"))
+# The experiment, the exhibit, and the column whose values have a first version each.
+VERSIONS = [
+    ("criteria", "figures-12.4-13.4-13.5-13.6", "program"),
+    ("reduction", "table-15.7", "n"),
+    ("transpose", "table-15.8", "n"),
+]
+
+
+@pytest.mark.parametrize(("experiment", "exhibit", "of"), VERSIONS)
+def test_speedups_of_versions_are_over_the_first(experiment, exhibit, of, tmp_path):
+    record = min(RECORDS.glob(f"pthread*/papers/busato-profiling-{experiment}-*.json"))
     write_source("busato-profiling", [record], tmp_path)
-    [page] = (tmp_path / "exhibits").glob("figures-12.4-13.4*.csv")
-    with open(page, encoding="utf-8") as file:
+    with open(tmp_path / "exhibits" / f"{exhibit}.csv", encoding="utf-8") as file:
         rows = [*csv.DictReader(file)]
-    first = {each["program"]: float(each["ms: ours"]) for each in reversed(rows)}
+    first = {each[of]: float(each["ms: ours"]) for each in reversed(rows)}
     shown = [float(each["speedup: ours"]) for each in rows]
-    assert shown == pytest.approx(
-        [first[each["program"]] / float(each["ms: ours"]) for each in rows]
-    )
+    assert shown == pytest.approx([first[each[of]] / float(each["ms: ours"]) for each in rows])
     assert max(shown) > 1.05
