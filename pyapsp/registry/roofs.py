@@ -30,7 +30,8 @@ _WORK_ITEMS = 256  # work-items of a group on a GPU
 _GROUPS_PER_UNIT = 8
 _STEPS = 4  # how often the kernel's loop is unrolled
 _COPY_BYTES = 256 * 2**20
-_PAIRS = {"uint16": 0, "int16": 1, "float16": 2}
+# The words of the vendor's file, by type. Those of integers have a form with multiply-adds.
+_WORDS = {"uint16": 0, "int16": 1, "float16": 2, "int32": 3}
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,8 @@ class Roof:
     rate: float  # updates per second: the largest of `forms`
     # The rate of each form of the update: `minimum` (that of the type), `bits` (floats compared as
     # integers, right for non-negative ones), `bits of three` (two sums and one minimum of three, on
-    # GPUs), `packed` (pairs of 16-bit values, see `Capabilities.packed16`).
+    # GPUs), `packed` (pairs of 16-bit values, see `Capabilities.packed16`), `multiply-add` (the
+    # same and integers, half of the sums by multiply-adds).
     forms: dict[str, float] = field(default_factory=dict)
 
 
@@ -216,10 +218,15 @@ def _loops(device: Device, dtype: np.dtype, queue: cl.CommandQueue) -> Iterator[
             defines |= {"PYAPSP_THREE": int(three)}
             program = build(device, "registry/roofs.cl", defines)
             yield from _shapes(form, device, program, dtype, width, updates, queue)
-    if device.capabilities.packed16 and dtype.name in _PAIRS:
-        packed = {"PYAPSP_HAS_PACKED16": 1, "PYAPSP_PACKED": _PAIRS[dtype.name]}
-        program = build(device, device.vendor_file("registry/roofs.cl"), packed)
-        yield from _shapes("packed", device, program, dtype, 2, 1, queue)
+    if device.capabilities.packed16 and dtype.name in _WORDS:
+        values = 4 // dtype.itemsize  # in a word
+        own = ["packed"] if values == 2 else []
+        for form in own if dtype.kind == "f" else [*own, "multiply-add"]:
+            multiply_add = int(form == "multiply-add")
+            defines = {"PYAPSP_HAS_PACKED16": 1, "PYAPSP_PACKED": _WORDS[dtype.name]}
+            defines |= {"PYAPSP_MULTIPLY_ADD": multiply_add}
+            program = build(device, device.vendor_file("registry/roofs.cl"), defines)
+            yield from _shapes(form, device, program, dtype, values, 1 + multiply_add, queue)
 
 
 def _shapes(
@@ -238,8 +245,8 @@ def _shapes(
     # b is 1, and the strips start at 100, so no result is subnormal in any type
     host = np.full((1 + items) * width, 100, dtype)
     host[:width] = 1
-    # the inline assembly of pairs needs other values
-    for strips in (8, 12) if form == "packed" else (8, 13, 28):
+    # inline assembly of words needs other values
+    for strips in (8, 12) if form in {"packed", "multiply-add"} else (8, 13, 28):
         flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
         buffer = cl.Buffer(queue.context, flags, hostbuf=host)
         kernel = program.kernel(f"roofs_updates_{strips}")

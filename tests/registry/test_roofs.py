@@ -71,18 +71,20 @@ def test_the_loops_do_every_update(dtype, strips, three, device):
 
 
 @pytest.mark.parametrize("strips", [8, 12])
-@pytest.mark.parametrize("dtype", ["uint16", "int16", "float16"])
-def test_the_packed_loops_do_every_update(dtype, strips, device):
+@pytest.mark.parametrize("dtype", ["uint16", "int16", "float16", "int32"])
+def test_the_loops_on_words_do_every_update(dtype, strips, device):
     dtype = np.dtype(dtype)
     if dtype == np.float16 and not device.capabilities.fp16:
         return  # test_the_loops_do_every_update sees to the refusal
-    starts = [1500, 1031, 1032, 1077]
-    values = values_of(dtype, [-2, -2], starts)
+    values = 4 // dtype.itemsize
+    starts = [1500, 1031, 1032, 1077][: 2 * values]
+    three = int(values == 1)  # the sums of halves of a word may not wrap in a multiply-add
     defines = {"PYAPSP_HAS_PACKED16": int(device.capabilities.packed16)}
-    defines["PYAPSP_PACKED"] = roofs._PAIRS[dtype.name]
+    defines |= {"PYAPSP_PACKED": roofs._WORDS[dtype.name], "PYAPSP_MULTIPLY_ADD": three}
     program = build(device, "registry/roofs.nvidia.cl", defines)
-    expected = [lowered(start, -2, strips, three=0) for start in starts]
-    np.testing.assert_array_equal(run_loop(device, program, strips, values)[2:], expected)
+    found = run_loop(device, program, strips, values_of(dtype, [-2] * values, starts))
+    expected = [lowered(start, -2, strips, three=three) for start in starts]
+    np.testing.assert_array_equal(found[values:], expected)
 
 
 @pytest.mark.parametrize(("each", "stride"), [(8, 1), (8, 16)])
@@ -160,10 +162,12 @@ def test_packed_loops_are_measured_where_they_exist(device, monkeypatch):
         return build(device, name, {**defines, "PYAPSP_HAS_PACKED16": 0})
 
     monkeypatch.setattr(roofs, "build", portable)
-    roof = roofs.measure(device, "uint16", repeat=1)
-    assert {"minimum", "packed"} <= set(roof.forms)
+    forms = {name: set(roofs.measure(device, name, repeat=1).forms) for name in ("uint16", "int32")}
+    assert forms == {
+        "uint16": {"minimum", "packed", "multiply-add"},
+        "int32": {"minimum", "multiply-add"},
+    }
     assert ("registry/roofs.nvidia.cl", 1) in asked
-    assert "packed" not in roofs.measure(device, "int32", repeat=1).forms
 
 
 def test_copy_bandwidth_is_of_this_world(device, monkeypatch):

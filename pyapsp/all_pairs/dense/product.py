@@ -158,7 +158,9 @@ class Product(ABC):
         if options.device.traits.prefetches:
             defines["PYAPSP_PREFETCH"] = 1
         kernels = self.rectangle_kernels if self._rectangles else self.kernels
-        if parameters.get("packed") and options.device.capabilities.packed16:
+        # integers in words of 32 bits, which the form of panels does not have
+        word = dtype.itemsize * (1 + parameters["packed"]) if "packed" in parameters else 0
+        if dtype.kind != "f" and word == 4 and options.device.capabilities.packed16:
             kernels = options.device.vendor_file(kernels)
             defines |= {"PYAPSP_HAS_PACKED16": 1, "PYAPSP_VALUE_IS_SIGNED": int(dtype.kind == "i")}
         return build(options.device, kernels, defines)

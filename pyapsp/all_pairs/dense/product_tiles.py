@@ -74,12 +74,11 @@ class Tiles(Product):
         """Yield parameter sets from the fastest to the least demanding."""
         value = options.dtype.itemsize
         packed = int(value == 2 and options.dtype.kind != "f")
-        if packed and options.device.capabilities.packed16:
-            fastest = (256, 128, 16, 8, 16, 8, 16)
+        fused = options.dtype.kind != "f" and options.device.capabilities.packed16
+        if options.dtype == np.float32 or (fused and value in {2, 4}):
+            fastest = (256 if packed else 128, 128, 8, 16, 8, 16, 8)
         elif packed:  # each half of a word is computed in a register of its own
             fastest = (128, 64, 8, 8, 8, 8, 8)
-        elif options.dtype == np.float32:
-            fastest = (128, 128, 8, 16, 8, 16, 8)
         elif value == 8:
             fastest = (128, 128, 4, 4, 16, 16, 16)
         else:

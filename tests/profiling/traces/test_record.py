@@ -481,7 +481,8 @@ def test_waits_of_warps(device, monkeypatch):
     # x[j] misses the first cache in one of them; its condition is decided four times
     assert found.each == pytest.approx(np.tile((1 + 1, 3 - 1, 0, 0, 0, 1, 0, 4), (4, 1)))
     assert (found.every, found.group) == (1, 2)
-    assert found.resident == np.inf  # the units of this device are not known
+    # all groups are on the device at the same time, or its units are not known
+    assert found.resident in {ITEMS / GROUP, np.inf}
 
 
 def test_warps_do_not_wait_for_stores(device, monkeypatch):
