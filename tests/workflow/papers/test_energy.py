@@ -214,7 +214,13 @@ def test_an_experiment_without_energy_refuses_it(device):
 def test_passes_over_the_suite(device, monkeypatch, written):
     rows = [
         {"benchmark": "throughput", "parameters": {"operation": "i32.add"}, "rate": 1e9},
-        {"benchmark": "read bandwidth", "parameters": {"bytes": 2**20}, "rate": 1e10},
+        {
+            "benchmark": "read bandwidth",
+            "parameters": {"bytes": 2**20},
+            "rate": 1e10,
+            "nanojoules": 0.5,
+            "mips_per_watt": 256,
+        },
         {"benchmark": "divergence", "parameters": {"paths": 1}, "rate": 2e9},
         {"benchmark": "divergence", "parameters": {"paths": 2}, "rate": 1e9},
     ]
@@ -240,6 +246,8 @@ def test_passes_over_the_suite(device, monkeypatch, written):
     assert arithmetic["nJ: thesis, GTX 660"]["int32 simple"] == 0.1
     memory = tables["tables-14.3-14.4-15.6"].set_index("operation")
     assert memory["per cycle and unit: ours"]["DRAM"] == pytest.approx(10 / 128 / units)
+    # of a transaction of 128 bytes
+    assert (memory["nJ: ours"]["DRAM"], memory["M/W: ours"]["DRAM"]) == (64, 2)
     curve = tables["figures-14.6-15.6"]
     assert list(curve["time, relative: ours"]) == [1, 2]
 
