@@ -6,8 +6,8 @@
  *
  * Layout    As roofs.cl, with words instead of strips.
  *
- *           With PYAPSP_MULTIPLY_ADD two updates are one step, as with PYAPSP_THREE there. Every
- *           second word gets its sums from the units for multiply-adds, as in
+ *           With PYAPSP_MULTIPLY_ADD two updates are one step, as those with a minimum of three
+ *           there. Every second word gets its sums from the units for multiply-adds, as in
  *           all_pairs/dense/fw_minplus.nvidia.cl, where the reason is.
  *
  * Parameters  PYAPSP_HAS_PACKED16   0   1: the device has the instructions; 0: ordinary code that

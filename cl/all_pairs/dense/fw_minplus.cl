@@ -95,7 +95,7 @@
 #ifndef PYAPSP_GUARD
 #define PYAPSP_GUARD 0
 #endif
-#define PYAPSP_MANY_WORDS (PYAPSP_ROWS * PYAPSP_WORDS >= 128 && !PYAPSP_GUARD)
+#define MANY_WORDS (PYAPSP_ROWS * PYAPSP_WORDS >= 128 && !PYAPSP_GUARD)
 
 #include "common/types.h"
 #include "common/semiring.h"
@@ -160,9 +160,9 @@ static inline pair_t extend_pair(const pair_t a, const pair_t b)
 #endif
 /* Whether word w of row r is updated with one step after the other. */
 #ifndef PYAPSP_IN_TURNS
-#define PYAPSP_IN_TURNS(r, w) (!PYAPSP_MANY_WORDS)
+#define PYAPSP_IN_TURNS(r, w) (!MANY_WORDS)
 #endif
-#define BLOCK (PYAPSP_MANY_WORDS ? VECTOR : 1)
+#define BLOCK (MANY_WORDS ? VECTOR : 1)
 
 /* A word with the value in both halves: the left factor is the same for every column. */
 #if PYAPSP_PACKED

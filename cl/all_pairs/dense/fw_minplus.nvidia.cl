@@ -54,7 +54,7 @@
     asm("mad.lo.u32 %0, %1, %2, %3;" : "=r"(sum) : "r"(a), "r"(~depth & 1), "r"(b))
 /* Which half of the words is fastest was measured. */
 #if PYAPSP_PACKED
-#define PYAPSP_IN_TURNS(r, w) (!PYAPSP_MANY_WORDS || (w) % 2 == 0)
+#define PYAPSP_IN_TURNS(r, w) (!MANY_WORDS || (w) % 2 == 0)
 #define PYAPSP_SHORTEN(word, sum)                                                                  \
     asm("min." PACKED_TYPE " %0, %1, %2;" : "=r"(word) : "r"(sum), "r"(word))
 #define PYAPSP_UPDATE(word, a, b)                                                                  \
@@ -64,7 +64,7 @@
         PYAPSP_SHORTEN(word, candidate);                                                           \
     }
 #else
-#define PYAPSP_IN_TURNS(r, w) (!PYAPSP_MANY_WORDS || ((r) + (w)) % 2 == 0)
+#define PYAPSP_IN_TURNS(r, w) (!MANY_WORDS || ((r) + (w)) % 2 == 0)
 #define PYAPSP_SHORTEN(word, sum) word = min(word, sum)
 #define PYAPSP_UPDATE(word, a, b) PYAPSP_SHORTEN(word, (a) + (b))
 #endif
