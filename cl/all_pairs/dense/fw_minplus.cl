@@ -95,6 +95,7 @@
 #ifndef PYAPSP_GUARD
 #define PYAPSP_GUARD 0
 #endif
+/* Where blocks of words are faster. Guarded sums were not tried in blocks. */
 #define MANY_WORDS (PYAPSP_ROWS * PYAPSP_WORDS >= 128 && !PYAPSP_GUARD)
 
 #include "common/types.h"

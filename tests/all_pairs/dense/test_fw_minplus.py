@@ -10,11 +10,15 @@ import pytest
 
 import pyapsp
 from pyapsp import verify
+from pyapsp.all_pairs.dense import product
 from pyapsp.all_pairs.dense.fw_minplus import FwMinplus
 from pyapsp.all_pairs.dense.product_panels import Panels
+from pyapsp.all_pairs.dense.product_tiles import Tiles
 from pyapsp.device import Device
+from pyapsp.device.kernels import build
 from pyapsp.errors import ParameterError
 from pyapsp.graph import Graph, generators
+from pyapsp.numbers.arithmetic import arithmetic_defines
 from pyapsp.paths import AllPairsOptions
 from pyapsp.registry import Parameters
 from pyapsp.registry.tuning import method as tuning_method
@@ -70,6 +74,56 @@ def test_words_of_two_values(dtype, packed, device):
     graph = random_graph(150, low=-20 if dtype == "int16" else 0, seed=5)
     method = pyapsp.method("fw-minplus", **TILES, packed=packed)
     assert_solves(graph, pyapsp.solve(graph, method, dtype=dtype, device=device))
+
+
+@pytest.mark.parametrize(("rows", "words"), [(8, 4), (16, 8)])
+@pytest.mark.parametrize(("dtype", "packed"), [("float32", 0), ("int32", 0), ("uint16", 1)])
+def test_products_of_many_words(dtype, packed, rows, words, device):
+    """Methods have so many only on GPUs; a group of one work-item is right everywhere."""
+    dtype, n, depth = np.dtype(dtype), 32, 6
+    sizes = {"ROWS": rows, "WORDS": words, "GROUP_X": 1, "GROUP_Y": 1, "SLICE": 2, "VECTOR": 4}
+    defines = arithmetic_defines(device, dtype, bits=dtype.kind == "f")
+    defines |= {f"PYAPSP_{name}": value for name, value in (sizes | {"PACKED": packed}).items()}
+    program = build(device, "all_pairs/dense/fw_minplus.cl", defines)
+    rng, queue = np.random.default_rng(rows), device.queue()
+    old = rng.integers(500, 2000, (n, n)).astype(dtype)
+    left, right = (rng.integers(0, 1000, (depth, n)).astype(dtype) for _ in range(2))
+    flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
+    buffers = [cl.Buffer(queue.context, flags, hostbuf=each) for each in (old, left, right)]
+    items = (n // (words * (1 + packed)), n // rows, 1)
+    place = [np.int32(each) for each in (n, depth, 0, n, 0, n, 0)]
+    remainder = program.kernel("fw_minplus_remainder")
+    remainder(queue, items, (1, 1, 1), buffers[0], *place, *buffers[1:])
+    found = np.empty_like(old)
+    cl.enqueue_copy(queue, found, buffers[0])
+    sums = left.astype(int)[:, :, None] + right.astype(int)[:, None, :]
+    np.testing.assert_array_equal(found, np.minimum(old, sums.min(0)))
+
+
+@pytest.mark.parametrize(
+    ("dtype", "capable", "own"),
+    [
+        ("float32", True, False),
+        ("int32", True, True),
+        ("int32", False, False),
+        ("int64", True, False),
+        ("int16", True, True),
+        ("uint16", True, True),
+        ("uint16", False, False),
+    ],
+)
+def test_integers_in_words_of_32_bits_have_a_file_of_the_vendor(
+    dtype, capable, own, device, monkeypatch
+):
+    able = replace(device.capabilities, packed16=capable)
+    monkeypatch.setattr(Device, "capabilities", able)
+    monkeypatch.setattr(Device, "vendor_file", lambda self, name: f"own/{name}")
+    asked = []
+    monkeypatch.setattr(product, "build", lambda device, name, defines: asked.append(name))
+    some = options(device, dtype)
+    [*_, least] = Tiles.candidates(some)
+    Tiles(some, Parameters(least), negative=False)
+    assert {name.startswith("own/") for name in asked} == {own}
 
 
 def test_words_of_two_values_need_16_bits(device):
