@@ -4,18 +4,23 @@
  *           length. `profiling_barriers`: each work-item passes its value to its neighbour, over
  *           two barriers, and can keep vectors across these. `profiling_counters`: work-items add to
  *           one counter or to their own, in global or in local memory. `profiling_shared`: units add
- *           to one word in turns, or to their own. `profiling_chained`: a work-item does atomic
- *           operations, each of which waits for the one before.
+ *           to one word in turns, or to their own. `profiling_lines`: units add to many words of their
+ *           own, in lines that all units use, or in their own lines. `profiling_chained`: a work-item
+ *           does atomic operations, each of which waits for the one before.
  *
  * Layout    out: a value for each work-item.
  *           counters: one word, or one for each work-item.
+ *           lines: PYAPSP_LINES times PYAPSP_APART words, for all work-items or for each.
  *
  * Parameters  PYAPSP_STEPS  32      atomic operations of a round
  *             PYAPSP_LOCAL  0       1: the counters are in local memory
  *             PYAPSP_WORDS  1024    words of local memory: at least the size of a group
  *             PYAPSP_KEPT   0       vectors of 64 bytes across the barriers: 0 or 8
+ *             PYAPSP_LINES  128     lines of `profiling_lines`, fewer than the first cache has
+ *             PYAPSP_APART  32      words from one line to the next one: at least the work-items
  *
- * Cost      a round: a path of 32 steps of two operations; 2 barriers; PYAPSP_STEPS atomic operations.
+ * Cost      a round: a path of 32 steps of two operations; 2 barriers; PYAPSP_STEPS atomic operations;
+ *           PYAPSP_LINES atomic operations.
  *
  * Source    N. Bombieri, F. Busato, F. Fummi, M. Scala, MIPP, SIES 2016,
  *           doi:10.1109/SIES.2016.7509423.
@@ -31,6 +36,12 @@
 #endif
 #ifndef PYAPSP_KEPT
 #define PYAPSP_KEPT 0
+#endif
+#ifndef PYAPSP_LINES
+#define PYAPSP_LINES 128
+#endif
+#ifndef PYAPSP_APART
+#define PYAPSP_APART 32
 #endif
 
 /* A step of path k is an exclusive or, or an or, and a product. Each path has them in an order of its
@@ -105,6 +116,21 @@ __kernel void profiling_shared(__global uint *counters, __global uint *out, cons
         }
     }
     out[get_global_id(0)] = value;
+}
+
+/* One work-item on each unit, each at another of the lines; `apart` is 0 if all use the same ones. No
+ * operation waits for another, so that a core can get several lines of others at a time. */
+__kernel void profiling_lines(__global uint *lines, __global uint *out, const uint apart,
+                              const int rounds)
+{
+    const uint item = get_global_id(0);
+    __global uint *mine = lines + item * (apart * PYAPSP_LINES * PYAPSP_APART + 1);
+    const uint start = item * (PYAPSP_LINES / get_global_size(0));
+    uint seen = 0;
+    for (int round = 0; round < rounds; round++)
+        for (uint line = 0; line < PYAPSP_LINES; line++)
+            seen += atomic_inc(mine + (start + line) % PYAPSP_LINES * PYAPSP_APART);
+    out[item] = seen;
 }
 
 /* One work-item. Each word of `next` is the place of the next operation, which changes nothing (`zero`

@@ -13,7 +13,7 @@ from typing import Any
 
 from pyapsp.device import loader
 from pyapsp.device.caches import full_disk
-from pyapsp.device.quirks import RUNTIMES, VARIABLES
+from pyapsp.device.quirks import RUNTIME_SETTINGS, RUNTIMES, VARIABLES
 from pyapsp.device.verdicts import failures
 
 __all__ = ["examine", "report"]
@@ -29,6 +29,7 @@ _VARIABLES = (
     "XDG_CACHE_HOME",
     "TMPDIR",
     *VARIABLES,
+    *RUNTIME_SETTINGS,
 )
 
 

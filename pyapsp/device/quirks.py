@@ -13,6 +13,7 @@ from functools import cache
 
 __all__ = [
     "RUNTIMES",
+    "RUNTIME_SETTINGS",
     "SENSOR_LIBRARIES",
     "VARIABLES",
     "VISIBLE",
@@ -83,6 +84,15 @@ RUNTIMES = (
 
 #: Environment variables that select the devices which drivers show.
 VARIABLES = ("POCL_CACHE_DIR", "RUSTICL_ENABLE")
+
+#: Environment variables with which the same kernels take other times.
+RUNTIME_SETTINGS = (
+    "POCL_AFFINITY",
+    "POCL_MAX_PTHREAD_COUNT",
+    "DPCPP_CPU_CU_AFFINITY",
+    "DPCPP_CPU_NUM_CUS",
+    "CL_CONFIG_CPU_VECTORIZER_MODE",
+)
 
 #: Variables by which a launcher shows each process other devices. With equal values processes see
 #: the same ones.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 from collections.abc import Sequence
 from functools import cache
@@ -15,6 +16,7 @@ from pyapsp.base.version import __version__
 from pyapsp.device import Device
 from pyapsp.device.loader import opencl
 from pyapsp.device.processor import model
+from pyapsp.device.quirks import RUNTIME_SETTINGS
 from pyapsp.registry.algorithm import Method
 from pyapsp.registry.descriptor import Choice, Problem, Request
 from pyapsp.registry.steps import OpaquePlan, Stats
@@ -148,7 +150,7 @@ def about_device(device: Device) -> Record:
 
 @cache
 def _environment() -> dict[str, str]:
-    """Return the versions of the software that a run depends on, and the host's processor."""
+    """Return the software and settings that a run depends on, and the host's processor."""
     return {
         "python": platform.python_version(),
         "numpy": np.__version__,
@@ -156,4 +158,5 @@ def _environment() -> dict[str, str]:
         "pyopencl": opencl().VERSION_TEXT,
         "os": platform.platform(),
         "processor": f"{model()}, {cores()} cores",
+        **{name: os.environ[name] for name in RUNTIME_SETTINGS if name in os.environ},
     }

@@ -91,7 +91,8 @@ def work(**some):
     names = ("scalars", "divisions", "surprises", "atomics", "barriers", "saved")
     given = {**dict.fromkeys(names, none), **some}
     empty = {"vectors": {}, "carried": (none, none), "awaited": {}, "computed": {}, "far": {}}
-    return Work(**{**empty, "shared": 0.0, "groups": 2, "state": 0.0, **given})
+    empty |= {"shared": 0.0, "contended": 0.0}
+    return Work(**{**empty, "groups": 2, "state": 0.0, **given})
 
 
 def test_the_parts_of_a_cpu_take_turns():
@@ -203,6 +204,8 @@ OF_CORES = [
     ("saved values", {"of a work-item": 2, "bytes": 256}, 512.0),
     ("shared word", {"counters": "one"}, 4.0),
     ("shared word", {"counters": "one for each work-item"}, 12.0),
+    ("shared lines", {"lines": "of all"}, 8.0),
+    ("shared lines", {"lines": "one for each work-item"}, 32.0),
     ("throughput", {"operation": "f32.add"}, 600.0),
     ("core throughput", {"operation": "f32.add"}, 100.0),
     ("core throughput", {"operation": "i32.div"}, 10.0),
@@ -251,6 +254,7 @@ def test_a_profile_of_a_processor():
         barrier=1 / (512 * 20),
         group=4 / 60,
         transfer=6 / 4 - 6 / 12,
+        shared=1 / 8 - 1 / 32,
         saved=((64.0, 1 / 1024 - 1 / (2 * 512 * 20)), (256.0, 1 / 512 - 1 / (2 * 512 * 20))),
         loads=((4.0, 0.1),),
         chained={"int": 1 / 50, "float": 0.0, "double": 0.0, "special": 0.0},

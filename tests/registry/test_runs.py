@@ -12,10 +12,11 @@ import pytest
 import pyapsp
 from pyapsp.device import choose
 from pyapsp.device.kernels.residents import Residents, residents
+from pyapsp.device.quirks import RUNTIME_SETTINGS
 from pyapsp.errors import CapabilityError, DeviceMemoryError
 from pyapsp.graph import Graph, generators
 from pyapsp.registry import problem, runs
-from pyapsp.registry.record import reasons
+from pyapsp.registry.record import _environment, reasons
 from pyapsp.traversal.bfs.bfs_frontier import BfsFrontier
 
 GRAPH = generators.random_graph(3000, seed=1)
@@ -211,3 +212,16 @@ def test_a_result_whose_reasons_are_not_read_keeps_no_graph(device):
     gc.collect()
     assert gone() is None
     assert found.explain().startswith("method ")
+
+
+def test_settings_of_a_runtime_are_in_the_record(monkeypatch):
+    """The same kernels take other times with them."""
+    _environment.cache_clear()
+    for name in RUNTIME_SETTINGS:
+        monkeypatch.delenv(name, raising=False)
+    without = _environment()
+    monkeypatch.setenv("POCL_AFFINITY", "1")
+    _environment.cache_clear()
+    found = _environment()
+    _environment.cache_clear()
+    assert found == {**without, "POCL_AFFINITY": "1"}

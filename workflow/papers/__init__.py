@@ -27,10 +27,10 @@ from papers import (
     takafuji,
 )
 from papers.experiment import SETTINGS, Experiment, Request, Settings
-from pyapsp import __version__
 from pyapsp.device import Device, DeviceLike, choose
 from pyapsp.device.energy import EnergyMeter
 from pyapsp.errors import ParameterError, PyApspError
+from pyapsp.registry.record import origin
 
 __all__ = ["EXPERIMENTS", "SETTINGS", "SOURCES", "experiment", "measure", "planned"]
 
@@ -168,8 +168,7 @@ def measure(
         reasons = [each["why"] for each in results["left_out"]] or ["there is nothing to try"]
         raise PyApspError(f"{name}, n = {n}: {reasons[0]}")
     return {
-        "schema": 4,
-        "pyapsp": __version__,
+        **origin(),
         "experiment": name,
         "n": n,
         "device": {

@@ -67,8 +67,10 @@ class Core:
     atomic: float
     barrier: float
     group: float
-    # An access to a line of memory that another core has written, beyond the access.
+    # An atomic operation on a line that another core has written, beyond the operation: where all
+    # are on one line, and on one of many lines.
     transfer: float = 0.0
+    shared: float = 0.0
     # Bytes of the private values of a group that are live across a barrier, and what a byte needs
     # beyond the barrier.
     saved: tuple[tuple[float, float], ...] = ()
@@ -259,6 +261,7 @@ def _core(rows: _Rows, units: int) -> Core:
         barrier,
         each("groups") * (cores[-1][1] if cores else units),
         max(of_units("shared word", counters="one") - of_units("shared word", counters=_EACH), 0.0),
+        max(each("shared lines", lines="of all") - each("shared lines", lines=_EACH), 0.0),
         tuple((size, max(1 / rate - barrier / many[0][0], 0.0)) for size, rate in saved),
         tuple((size, 1 / rate) for size, rate in rows.curve("latency of loads", "bytes")),
         {name: each("latency", operation=op) for name, op in _CLASSES.items()},

@@ -24,7 +24,8 @@ _WORDS = 1024
 _KEPT = 8  # vectors that are live across barriers
 _VECTOR = 64  # their bytes: those of the strips of matrices that a work-item has
 _CHAIN = 2**20  # bytes of the words of the latency of atomic operations
-_APART = 32  # words between counters that are in lines of their own
+_LINES = 128  # fewer than the first cache has
+_APART = 32  # words from a line to the next one, so that no core prefetches it
 _MULTIPLIER, _OPERAND = 5, 3
 
 
@@ -54,6 +55,7 @@ def scheduling(device: Device, *, quick: bool = False) -> Iterator[Prepare]:
             yield partial(additions, device, local=local, distinct=distinct)
     for distinct in (False, True):
         yield partial(_shared, device, distinct)
+        yield partial(_lines, device, distinct)
     yield partial(_chained, device)
 
 
@@ -142,6 +144,30 @@ def _shared(device: Device, distinct: bool) -> Benchmark:
 
     place: Record = {"counters": "one for each work-item" if distinct else "one"}
     return Benchmark("shared word", place, "operations", float(items), run, fault)
+
+
+def _lines(device: Device, distinct: bool) -> Benchmark:
+    """Return the rate of additions of a unit to many words, in lines that all use or in its own."""
+    queue, items = device.queue(), min(device.capabilities.compute_units, _APART)
+    defines = {"PYAPSP_LINES": _LINES, "PYAPSP_APART": _APART}
+    kernel = build(device, "profiling/scheduling.cl", defines).kernel("profiling_lines")
+    words = _LINES * _APART * (items if distinct else 1)
+    lines, out = (cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, 4 * n) for n in (words, items))
+
+    def run(rounds: int) -> float:
+        with device_errors(device, 0):
+            cl.enqueue_fill_buffer(queue, lines, np.zeros(1, np.uint32), 0, 4 * words)
+            arguments = lines, out, np.uint32(distinct), np.int32(rounds)
+            return event_seconds(kernel(queue, (items,), (1,), *arguments))
+
+    def fault(rounds: int) -> str | None:
+        expected = np.zeros((words // _LINES // _APART, _LINES, _APART), np.uint32)
+        item = np.arange(items)
+        expected[item if distinct else 0, :, item] = rounds % 2**32
+        return difference(read_back(queue, lines, words), expected.ravel())
+
+    place: Record = {"lines": "one for each work-item" if distinct else "of all"}
+    return Benchmark("shared lines", place, "operations", float(_LINES), run, fault)
 
 
 def _chained(device: Device) -> Benchmark:

@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from clang.cindex import Cursor, CursorKind
+from clang.cindex import Cursor, CursorKind, TypeKind
 
 from pyapsp.profiling.probes.edits import bare, begin, stop
 from pyapsp.profiling.probes.opencl_types import SPACES
@@ -105,6 +105,9 @@ def _assign(
 ) -> None:
     if variable is None or variable.type.get_address_space() in SPACES:
         return
+    # a sum of signed ints is extended when it is the place of a load; one that is loaded already is
+    is_sum = operations > 0 or bare(values[0]).kind == _K.BINARY_OPERATOR
+    operations += is_sum and variable.type.get_canonical().kind == TypeKind.INT
     for value in values:
         for variable_of, (some, others) in _sources(value, source, loads).items():
             steps.append(_Step(variable_of, variable.hash, place, some, others + operations))

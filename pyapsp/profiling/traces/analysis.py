@@ -318,13 +318,14 @@ def _work(counts: BlockCounts, log: AddressLog, order: BlockOrder, width: int) -
     trace = log.trace.where(once), log.site[once]
     site, sizes = far_accesses(*trace, warps)
     far = _by_size(site, sizes, log.scales, places)
-    shared = log.scales[shared_accesses(*trace, kinds[once], warps)].sum()
+    moved, again = shared_accesses(*trace, kinds[once], warps)
     return work_of(
         *(counts.counts, program.blocks, shape.in_group, shape.groups),
         wrong_predictions(order.blocks, program.blocks),
         _loads(counts, far),
         {size: float(some.sum()) for size, some in far.items()},
-        float(shared),
+        float(log.scales[moved[~again]].sum()),
+        float(log.scales[moved[again]].sum()),
     )
 
 

@@ -3,16 +3,16 @@
 A core runs a group at a time, as a loop over its work-items. Its time is
 
     max(scalar s, vectors v, divisions d, loads l + chained c) + surprises (b + awaited l
-    + computed c) + atomics a + barriers w + saved r + far f + shared t + g
+    + computed c) + atomics a + barriers w + saved r + far f + contended t + shared u + g
 
 Operations of single values, those of vectors and divisions have units of their own, which work at
 the same time. In some loops a turn waits for loads and operations of the turn before it
 (`probes.recurrences`). A branch that is predicted wrongly (`branches`) stops all, until the values
 that it needs have been loaded and computed (`probes.awaited`). A barrier ends the loop over the
 work-items: their private values are saved (`probes.liveness`). A line that another core has written
-comes from its cache. `Core` has the seconds s, v, d, l, c, b, a, w, r, f, t and g of each, from a
-profile of the device; this module counts. What a load takes depends on how much was accessed since
-the last access to its line (`reuse`).
+comes from its cache; operations on one such line wait for each other. `Core` has the seconds s, v,
+d, l, c, b, a, w, r, f, t, u and g of each, from a profile of the device; this module counts. What a
+load takes depends on how much was accessed since the last access to its line (`reuse`).
 
 A launch of n groups takes less time on several cores, but those that sleep begin late: how many
 take part depends on its work (`Core.cores`).
@@ -66,8 +66,10 @@ class Work:
     # at the same place of the program, nor in the next one.
     far: Mapping[float, float]
     # Accesses of the launch to lines that another group has accessed before, of which one has
-    # written.
+    # written: those to another line than the last one at the same place of the program, and those
+    # to the same one.
     shared: float
+    contended: float
     groups: int  # groups of the launch
 
     def seconds(self, core: Core, units: int) -> dict[str, float]:
@@ -102,7 +104,8 @@ class Work:
         every = self.groups / len(each)
         cores = core.together(float(each.sum()) * every, units)
         # the other group ran on any of the cores
-        sharing = core.transfer * self.shared / self.groups * (1 - 1 / cores)
+        moved = core.shared * self.shared + core.transfer * self.contended
+        sharing = moved / self.groups * (1 - 1 / cores)
         parts["sharing"] = np.full_like(self.scalars, sharing)
         each += sharing
         whole = max(makespan(each, units), each.sum() / cores) * every
@@ -119,6 +122,7 @@ def work_of(
     loads: Sequence[Mapping[float, float]],
     far: Mapping[float, float],
     shared: float,
+    contended: float,
 ) -> Work:
     """Return the work of the groups of a launch.
 
@@ -133,7 +137,7 @@ def work_of(
         See `wrong_predictions`.
     loads : sequence of mappings
         Of each site, the parts of its loads by size, as `Work.awaited`.
-    far, shared
+    far, shared, contended
         As those of `Work`.
     """
     of_groups = counts.reshape(-1, in_group, len(blocks)).sum(1)
@@ -162,6 +166,7 @@ def work_of(
         computed,
         far,
         shared,
+        contended,
         groups,
     )
 
@@ -203,8 +208,8 @@ def far_accesses(
 
 def shared_accesses(
     trace: AddressTrace, site: NDArray[np.int64], kinds: NDArray[np.str_], warps: int = 1
-) -> NDArray[np.int64]:
-    """Return the sites of the accesses that get a line of global memory from another group.
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Return the accesses that get a line of global memory from another group.
 
     The access to the line before is of another group, and one of the two writes. No core waits for
     its own stores.
@@ -219,15 +224,25 @@ def shared_accesses(
         What each access is, as `Site.kind`.
     warps : int
         Those of a group.
+
+    Returns
+    -------
+    sites : ndarray of int64
+    again : ndarray of bool
+        Whether the last access at the same place was to the same line, for which this one waits.
     """
     outside = ~trace.local
-    line = trace.address[outside] // _LINE
+    line, site = trace.address[outside] // _LINE, site[outside]
+    order = np.argsort(site, kind="stable")
+    again = np.zeros(len(line), bool)
+    again[order[1:]] = (np.diff(site[order]) == 0) & (np.diff(line[order]) == 0)
     order = np.argsort(line, kind="stable")
     group, kind = trace.warp[outside][order] // warps, kinds[outside][order]
     written, waits = kind != "load", kind != "store"
     other = (np.diff(line[order]) == 0) & (np.diff(group) != 0) & (written[1:] | written[:-1])
     other &= waits[1:]
-    return np.asarray(site[outside][order][1:][other])
+    found = order[1:][other]
+    return site[found], again[found]
 
 
 def makespan(seconds: _Each, units: int) -> float:

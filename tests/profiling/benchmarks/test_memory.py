@@ -21,7 +21,7 @@ NAMES = {
     *("stride", "access size", "bank conflicts", "local latency", "host to device"),
     *("device to host", "device copy", "launch", "barrier", "divergence", "atomic additions"),
     *("gather", "scalar code", "branches", "groups", "saved values", "shared word"),
-    *("atomic latency", "gather latency", "turns"),
+    *("shared lines", "atomic latency", "gather latency", "turns"),
 }
 OF_A_CORE = ("gather", "scalar code", "branches", "barrier", "saved values", "atomic additions")
 
@@ -135,6 +135,7 @@ def test_strides_beyond_32_bits(device):
         ("barrier", "passed[neighbour] + 1", "passed[item] + 1"),
         ("saved values", "EACH(KEPT_STEP)", ""),
         ("shared word", "round < rounds", "round < min(rounds, 1)"),
+        ("shared lines", "seen += atomic_inc(mine", "seen += *(mine"),
         ("atomic latency", "atomic_or(next + place, zero)", "place + zero"),
         ("gather latency", "place = next[place]", "place += 0"),
         ("turns", "out[turn] = turn + round", "out[turn] = turn"),

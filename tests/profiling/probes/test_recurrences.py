@@ -23,13 +23,16 @@ __kernel void k(__global int *x, __global int *y, const int n)
         ("while (v < n) { w = v; v = x[w]; }", (1, 0)),
         ("while (v < n) v = x[x[v]];", (2, 0)),
         ("while (v < n) v = x[2 * v + 1];", (1, 2)),
-        ("while (v < n) v += x[v];", (1, 1)),
-        ("while (v < n) { const int p = x[v]; v = p + 3; }", (1, 1)),
+        # sums, which are extended to the size of an address; those without a sign are already
+        ("while (v < n) v += x[v];", (1, 2)),
+        ("while (v < n) { const int p = x[v]; v = p + 3; }", (1, 2)),
+        ("uint u = 0; while (u < n) u += x[u];", (1, 1)),
+        ("long u = 0; while (u < n) u = x[u] + 1;", (1, 1)),
         ("do v = head(x, v); while (v < n);", (2, 0)),
-        # two lists that are merged: in each turn a comparison, its value as a number, and a sum
+        # two lists that are merged: a comparison, its value as a number, a sum, and its extension
         ("while (i < n && j < n) { const int a = x[i], b = y[j]; i += a <= b; j += b <= a; }",
-         (1, 3)),
-        ("while (v < n) v = i + (x[v] == 1);", (1, 3)),
+         (1, 4)),
+        ("while (v < n) v = i + (x[v] == 1);", (1, 4)),
         # a comparison and a choice, and a choice between other values
         ("while (v < n) v = (x[v] < 3) ? i : j;", (1, 2)),
         ("while (v < n) v = i ? x[v] : j;", (1, 1)),

@@ -824,10 +824,21 @@ def test_the_work_of_a_core(device):
     assert sum(work.far.values()) == pytest.approx(3 * n, rel=0.01)
 
 
-def test_the_store_of_an_update_is_no_access_of_its_own_to_lines_of_others(device):
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        # the store of an update is no access of its own to the line of others
+        ("x[get_group_id(0)] += 1", (0, 3)),
+        ("atomic_inc(x + get_group_id(0))", (0, 3)),
+        ("atomic_inc(x + get_group_id(0) % 2 * 32)", (2, 0)),
+    ],
+)
+def test_accesses_to_lines_of_other_groups(device, text, expected):
+    """Those to one line, which wait for each other, and those to lines in turns."""
     if device.kind != "cpu":
         pytest.skip("of CPUs")
-    queue, source = device.queue(), "__kernel void k(__global uint *x) { x[get_group_id(0)] += 1; }"
+    queue, source = device.queue(), f"__kernel void k(__global uint *x) {{ {text}; }}"
     recorder = Recorder(device, source, "k")
-    x = buffer_of(queue, np.zeros(4, np.uint32))
-    assert Analyst(device).trace(recorder, queue, Shape((4,), (1,)), [x]).work.shared == 3
+    x = buffer_of(queue, np.zeros(64, np.uint32))
+    work = Analyst(device).trace(recorder, queue, Shape((4,), (1,)), [x]).work
+    assert (work.shared, work.contended) == expected

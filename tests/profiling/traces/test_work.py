@@ -22,6 +22,7 @@ CORE = Core(
     barrier=2.0**-7,
     group=2.0**-3,
     transfer=2.0**-9,
+    shared=2.0**-11,
     saved=((64.0, 0.0), (4096.0, 2.0**-8)),
     loads=((64.0, 2.0**-6), (4096.0, 2.0**-2)),
     chained={"int": 2.0**-8, "double": 2.0**-6},
@@ -41,6 +42,7 @@ def work(counts, blocks, in_group=1, groups=None, wrong=None, loads=None):
         loads or [{} for _ in blocks],
         {},
         0.0,
+        0.0,
     )
 
 
@@ -56,6 +58,7 @@ def idle(groups=1, **some):
         "computed": {},
         "far": {},
         "shared": 0.0,
+        "contended": 0.0,
     }
     return Work(**{**empty, **given})
 
@@ -218,15 +221,23 @@ def test_turns_that_wait_for_each_other():
     assert operations.tolist() == [0.5 * 6, 0, 0]
 
 
-def test_accesses_to_lines_of_other_groups():
+@pytest.mark.parametrize(
+    ("some", "expected"),
+    [
+        ({"contended": 48.0}, 48 * CORE.transfer),
+        ({"shared": 48.0}, 48 * CORE.shared),
+        ({"contended": 48.0, "shared": 16.0}, 48 * CORE.transfer + 16 * CORE.shared),
+    ],
+)
+def test_accesses_to_lines_of_other_groups(some, expected):
     """The other group ran on another core with a probability of 3/4; the work of four is even."""
-    found = idle(4, shared=48.0).seconds(CORE, units=4)
-    assert found["sharing"] == 48 * 3 / 4 * CORE.transfer / 4
+    found = idle(4, **some).seconds(CORE, units=4)
+    assert found["sharing"] == expected * 3 / 4 / 4
     assert found["cores"] == found["sharing"] + CORE.group
-    assert idle(shared=48.0).seconds(CORE, units=1)["sharing"] == 0
+    assert idle(**some).seconds(CORE, units=1)["sharing"] == 0
     # three of four cores sleep
     alone = replace(CORE, cores=((1.0, 1.0), (2.0, 1.0)))
-    assert idle(4, shared=48.0).seconds(alone, units=4)["sharing"] == 0
+    assert idle(4, **some).seconds(alone, units=4)["sharing"] == 0
 
 
 def accesses(*rows):
@@ -280,9 +291,18 @@ def test_how_much_was_accessed_since_the_last_access_to_a_line():
 def test_accesses_to_lines_that_another_group_has(rows, kinds, expected):
     trace, site = accesses(*rows)
     kinds = np.array(kinds.split())
-    assert shared_accesses(trace, site, kinds).tolist() == expected
+    assert shared_accesses(trace, site, kinds)[0].tolist() == expected
     # warps of one group share a core
-    assert shared_accesses(trace, site, kinds, warps=4).tolist() == []
+    assert shared_accesses(trace, site, kinds, warps=4)[0].tolist() == []
+
+
+def test_accesses_that_wait_for_the_last_one_at_the_same_place():
+    """A counter, and words of two lines in turns."""
+    rows = [(0, 0, 0), (1, 0, 64), (1, 0, 128), (0, 1, 0), (1, 1, 64), (1, 1, 128), (0, 2, 4)]
+    trace, site = accesses(*rows)
+    found = shared_accesses(trace, site, np.full(len(rows), "atomic"))
+    assert dict(zip(*map(np.ndarray.tolist, found), strict=True)) == {0: True, 1: False}
+    assert len(found[0]) == 4
 
 
 def test_accesses_to_local_memory_are_not_far():

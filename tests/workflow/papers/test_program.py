@@ -6,6 +6,7 @@ import csv
 import json
 import sys
 
+import numpy as np
 import pytest
 from papers import EXPERIMENTS, SETTINGS, SOURCES, contender
 from papers.__main__ import main
@@ -49,6 +50,7 @@ def test_what_is_measured_is_reported(tmp_path, capsys, device):
     written = json.loads(out.read_text())
     assert written["schema"] == 4
     assert "commit" in written
+    assert written["environment"]["numpy"] == np.__version__
     record = written["runs"][0]
     code, text, _ = run(capsys, "report", "matsumoto", out, "-o", folder)
     assert code == 0
